@@ -5,7 +5,7 @@ use tds::Column;
 use tds::bulk::BulkError;
 use tsql::SqlError;
 
-/// 4894, 4804 or 4002: the stream is not what a bulk load must be.
+/// Makes error 4894, 4804 or 4002: the stream is not what a bulk load must be.
 pub fn stream(error: &BulkError) -> SqlError {
     match error {
         BulkError::MetadataMissing => {
@@ -25,7 +25,7 @@ pub fn stream(error: &BulkError) -> SqlError {
     }
 }
 
-/// 4803: a row longer than the server takes.
+/// Makes error 4803: a row longer than the server takes.
 pub fn row_too_long(limit_bytes: usize) -> SqlError {
     let text = format!(
         "The bulk copy (bcp) client has sent a row longer than {limit_bytes} bytes, which is this server's limit."
@@ -33,7 +33,7 @@ pub fn row_too_long(limit_bytes: usize) -> SqlError {
     SqlError::new(4803, 16, 1, text)
 }
 
-/// 4815 or 4896: a value that is longer than its column declares, or invalid for its type.
+/// Makes error 4815 or 4896: a value that is longer than its column declares, or invalid for its type.
 pub fn value(error: &RowDecodeError, columns: &[Column]) -> SqlError {
     let place = columns.iter().position(|column| column.name == error.column).map_or(0, |index| index + 1);
     let text = match error.reason {
@@ -50,7 +50,7 @@ pub fn value(error: &RowDecodeError, columns: &[Column]) -> SqlError {
     SqlError::new(4896, 16, 1, text)
 }
 
-/// 4896: NaN or infinity, which a float column cannot hold.
+/// Makes error 4896: NaN or infinity, which a float column cannot hold.
 pub fn no_number(place: usize) -> SqlError {
     let text = format!(
         "Invalid column value from bcp client for colid {place}. (an infinity, or a value that is not a number)"
@@ -58,7 +58,7 @@ pub fn no_number(place: usize) -> SqlError {
     SqlError::new(4896, 16, 1, text)
 }
 
-/// 4816: a column whose type cannot be loaded.
+/// Makes error 4816: a column whose type cannot be loaded.
 pub fn column(error: &DecoderError) -> SqlError {
     SqlError::new(4816, 16, 1, format!("Invalid column type from bcp client. ({error})"))
 }

@@ -11,13 +11,14 @@ use tsql::SqlError;
 pub trait Facts: fmt::Debug + Send + Sync {
     /// Ticks of 100 ns since 0001-01-01 UTC when the statement began.
     fn now(&self) -> i64;
-    /// DATEFIRST: 1 for Monday to 7 for Sunday.
+    /// Returns DATEFIRST: 1 for Monday to 7 for Sunday.
     fn date_first(&self) -> u8;
-    /// `@@OPTIONS`.
+    /// Returns `@@OPTIONS`.
     fn options(&self) -> i64;
-    /// The last rowversion value given out.
+    /// Returns the last rowversion value given out.
     fn row_version(&self) -> u64;
-    /// A function of the session, the server or the catalogue (`DB_NAME`, `OBJECT_ID`); None: there is none of that name.
+    /// Calls a function of the session, the server or the catalogue (`DB_NAME`, `OBJECT_ID`); `None` for an unknown
+    /// name.
     ///
     /// # Errors
     /// Those of its arguments.

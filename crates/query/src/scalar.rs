@@ -51,7 +51,7 @@ pub struct Scalar {
 }
 
 impl Scalar {
-    /// A function that maps one row's values to a value. `name` must distinguish functions of the same types.
+    /// Makes a function that maps one row's values to a value. `name` must distinguish functions of the same types.
     pub fn by_value(
         name: &str,
         arguments: Vec<SqlType>,
@@ -70,7 +70,7 @@ impl Scalar {
         self
     }
 
-    /// A function that maps columns (of the given row count) to a column.
+    /// Makes a function that maps columns (of the given row count) to a column.
     pub fn by_column(
         name: &str,
         arguments: Vec<SqlType>,
@@ -104,7 +104,7 @@ impl Scalar {
         self
     }
 
-    /// Type of the result.
+    /// Returns the type of the result.
     pub fn result(&self) -> &SqlType {
         &self.result
     }
@@ -189,7 +189,7 @@ impl ScalarUDFImpl for Scalar {
     }
 }
 
-/// A constant of so many bytes is about to stand in each of `rows` rows. Errors: 701.
+/// Takes memory for a constant of `bytes` bytes that is about to stand in each of `rows` rows. Errors: 701.
 fn repeats(bytes: usize, rows: usize) -> std::result::Result<(), SqlError> {
     if bytes < LONG_BYTES {
         return Ok(());
@@ -202,7 +202,7 @@ fn repeats(bytes: usize, rows: usize) -> std::result::Result<(), SqlError> {
     running::take(all_bytes)
 }
 
-/// A long constant: a call without arguments, which is counted where it is repeated, and which plans do not copy.
+/// Makes a long constant: a call without arguments, which is counted where it is repeated, and which plans do not copy.
 pub fn long_constant(array: ArrayRef, sql_type: &SqlType) -> Scalar {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = format!("long_constant_{}", NEXT.fetch_add(1, Ordering::Relaxed));
@@ -255,12 +255,12 @@ impl Scalar {
     }
 }
 
-/// The engine's error as T-SQL's.
+/// Converts the engine's error to T-SQL's.
 pub(crate) fn plan_error(error: DataFusionError) -> SqlError {
     sql_error_of(&error)
 }
 
-/// The T-SQL error inside an error of the engine, or 596 with the engine's own text.
+/// Returns the T-SQL error inside an error of the engine, or 596 with the engine's own text.
 pub fn sql_error_of(error: &DataFusionError) -> SqlError {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(current) = source {

@@ -40,7 +40,7 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// A value computed by `expr`.
+    /// Makes a value computed by `expr`.
     pub fn new(expr: Expr, sql_type: SqlType, nullable: bool) -> Typed {
         Typed {
             expr,
@@ -53,7 +53,7 @@ impl Typed {
         }
     }
 
-    /// A constant.
+    /// Makes a constant.
     pub fn constant(value: Datum, sql_type: SqlType) -> Result<Typed, SqlError> {
         let array = Datum::array(std::slice::from_ref(&value), &sql_type);
         let nullable = value.is_null();
@@ -78,12 +78,12 @@ impl Typed {
         })
     }
 
-    /// A column by its name.
+    /// Refers to a column by its name.
     pub fn column(name: impl Into<String>, sql_type: SqlType, nullable: bool) -> Typed {
         Typed::new(Expr::Column(Column::new_unqualified(name)), sql_type, nullable)
     }
 
-    /// The NULL literal: an int unless another type is needed.
+    /// Makes the NULL literal: an int unless another type is needed.
     pub fn null() -> Typed {
         Typed {
             expr: Expr::Literal(ScalarValue::Int32(None), None),
@@ -114,7 +114,7 @@ impl Typed {
         (self.collation, self.explicit)
     }
 
-    /// Under the collation of an operation that it is part of.
+    /// Puts the value under the collation of an operation that it is part of.
     pub fn under(self, common: (Option<Collation>, bool)) -> Result<Typed, SqlError> {
         match common.0 {
             Some(collation) if self.sql_type.is_character() => Ok(self.collate(collation)?.collated(common)),
@@ -122,7 +122,7 @@ impl Typed {
         }
     }
 
-    /// Under another collation by COLLATE: what its code page lacks is lost.
+    /// Applies COLLATE: characters that the collation's code page lacks are lost.
     pub fn collate(self, collation: Collation) -> Result<Typed, SqlError> {
         let to = collation.code_page();
         let kept = self.sql_type.is_unicode() || code_page(self.collation) == to;
@@ -137,12 +137,12 @@ impl Typed {
         Ok(value.collated((Some(collation), true)))
     }
 
-    /// Converted implicitly, or by CAST.
+    /// Converts the value implicitly, or by CAST.
     pub fn cast(self, to: &SqlType) -> Result<Typed, SqlError> {
         self.convert(to, 0, false)
     }
 
-    /// Converted by CONVERT with a style; `lenient` gives NULL instead of an error.
+    /// Converts the value by CONVERT with a style; `lenient` gives NULL instead of an error.
     pub fn convert(self, to: &SqlType, style: i32, lenient: bool) -> Result<Typed, SqlError> {
         let collation = if to.is_character() { self.collating() } else { (None, false) };
         let page = code_page(self.collation);
@@ -188,7 +188,7 @@ impl Typed {
     }
 }
 
-/// A call of a function that works value by value.
+/// Calls a function that works value by value.
 pub fn call(
     name: &str,
     arguments: Vec<Typed>,
@@ -198,7 +198,7 @@ pub fn call(
     call_by_column(name, arguments, result, None, kernel)
 }
 
-/// As [`call`], of a function that may have a column form.
+/// Calls a function like [`call`] that may have a column form.
 pub(crate) fn call_by_column(
     name: &str,
     arguments: Vec<Typed>,
@@ -221,13 +221,13 @@ pub(crate) fn call_by_column(
     )
 }
 
-/// The code page that texts of a result are in; None for Unicode and for everything else.
+/// Returns the code page that texts of a result are in; `None` for Unicode and for everything else.
 pub fn paged(result: &SqlType, arguments: &[Typed]) -> Option<CodePage> {
     let bytes = result.is_character() && !result.is_unicode();
     bytes.then(|| code_page(common_collation(arguments).0))
 }
 
-/// A value without the characters that the code page of its type lacks, since functions compute in Unicode.
+/// Drops the characters that the code page of a value's type lacks, since functions compute in Unicode.
 pub fn in_page(value: Datum, page: Option<CodePage>) -> Datum {
     match (value, page) {
         (Datum::Text(text), Some(page)) => Datum::Text(in_code_page(&text, page).unwrap_or(text)),
@@ -235,7 +235,7 @@ pub fn in_page(value: Datum, page: Option<CodePage>) -> Datum {
     }
 }
 
-/// A call of a prepared function.
+/// Calls a prepared function.
 pub fn call_with(function: Scalar, arguments: Vec<Typed>) -> Typed {
     let result = function.result().clone();
     let nullable = arguments.iter().any(|argument| argument.nullable);
@@ -248,7 +248,7 @@ pub fn call_with(function: Scalar, arguments: Vec<Typed>) -> Typed {
     Typed::new(expr, result, nullable).collated(collation)
 }
 
-/// A text's type with room for its characters in another code page.
+/// Widens a text's type to hold its characters in another code page.
 fn widened(sql_type: &SqlType, from: CodePage, to: CodePage) -> SqlType {
     let factor = to.max_char_len_bytes().div_ceil(from.max_char_len_bytes());
     match (sql_type, length_limit(sql_type)) {
@@ -259,7 +259,7 @@ fn widened(sql_type: &SqlType, from: CodePage, to: CodePage) -> SqlType {
     }
 }
 
-/// The collation of an operation on several values: that of a COLLATE among them, or else the first one's.
+/// Returns the collation of an operation on several values: that of a COLLATE among them, or else the first one's.
 pub fn common_collation<'a>(values: impl IntoIterator<Item = &'a Typed>) -> (Option<Collation>, bool) {
     let mut common = (None, false);
     for value in values.into_iter().filter(|value| value.collation.is_some()) {
@@ -273,17 +273,17 @@ pub fn common_collation<'a>(values: impl IntoIterator<Item = &'a Typed>) -> (Opt
     common
 }
 
-/// The code page of texts that are not Unicode.
+/// Returns the code page of texts that are not Unicode.
 pub fn code_page(collation: Option<Collation>) -> CodePage {
     collation.map_or(CodePage::Cp1252, Collation::code_page)
 }
 
-/// The Arrow field of a value inside a plan: no metadata, which is kept beside the plan.
+/// Returns the Arrow field of a value inside a plan: without metadata, which is kept beside the plan.
 pub fn plan_field(name: &str, sql_type: &SqlType, nullable: bool) -> FieldRef {
     Arc::new(Field::new(name, data_type(sql_type), nullable))
 }
 
-/// A condition that is always the same.
+/// Makes a condition that is always the same.
 pub fn truth(value: bool) -> Expr {
     lit(value)
 }
@@ -331,8 +331,8 @@ fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// The value of an expression without columns: a constant, or arithmetic and functions of constants. None for anything else.
-/// Errors: those of computing it.
+/// Computes an expression without columns: a constant, or arithmetic and functions of constants. `None` for anything
+/// else. Errors: those of computing it.
 pub fn constant_of(value: &Typed) -> Result<Option<Datum>, SqlError> {
     if let Some(constant) = &value.constant {
         return Ok(Some(constant.clone()));

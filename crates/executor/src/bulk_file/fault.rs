@@ -37,7 +37,7 @@ pub(crate) enum Fault {
 }
 
 impl BadRow {
-    /// The message that names the row.
+    /// Makes the message that names the row.
     pub fn message(&self) -> SqlError {
         let Self { row, field, column, .. } = self;
         let place = format!("row {row}, column {field} ({column}).");
@@ -60,7 +60,7 @@ impl BadRow {
         SqlError::new(number, 16, 1, text)
     }
 
-    /// From a row that the file's reader refuses.
+    /// Converts a row that the file's reader refuses.
     pub(crate) fn from_rejected(rejected: RejectedRow) -> Self {
         let fault = match rejected.reason {
             RejectReason::TooLong { .. } => Fault::Truncation,
@@ -79,7 +79,7 @@ impl BadRow {
 }
 
 impl Fault {
-    /// The fault of a value that the target column does not accept.
+    /// Returns the fault of a value that the target column does not accept.
     pub fn of(reason: &CellErrorReason) -> Self {
         match reason {
             CellErrorReason::Null => Self::Null,
@@ -108,7 +108,7 @@ impl From<SqlError> for Broken {
     }
 }
 
-/// The fault of an error of the file's reader.
+/// Converts an error of the file's reader.
 pub fn broken(name: &str, error: &FormatError) -> Broken {
     let row = error.place.row.unwrap_or(1);
     let sql_error = match &*error.reason {
@@ -151,13 +151,13 @@ pub fn broken(name: &str, error: &FormatError) -> Broken {
     Broken { error: sql_error, in_provider: true }
 }
 
-/// 4865.
+/// Makes error 4865.
 pub(crate) fn too_many_errors(limit: u64) -> Broken {
     let text = format!("Cannot bulk load because the maximum number of errors ({limit}) was exceeded.");
     Broken { error: SqlError::new(4865, 16, 1, text), in_provider: true }
 }
 
-/// 7399 and 7330, which follow whatever ends a load inside the provider.
+/// Makes the messages 7399 and 7330, which follow any error that ends a load inside the provider.
 pub(crate) fn provider_messages() -> [SqlError; 2] {
     [
         SqlError::new(

@@ -43,8 +43,8 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// The layout of a file with the fields of `columns`: all of a table's, or those of a format file's rowset. `skipped` are the
-    /// positions of columns whose fields are skipped.
+    /// Makes the layout of a file with the fields of `columns`: all of a table's, or those of a format file's rowset.
+    /// `skipped` are the positions of columns whose fields are skipped.
     ///
     /// Errors: 4880, 4878, 5339, 42225, and what is wrong with a format file.
     pub fn new(
@@ -105,8 +105,8 @@ impl Layout {
     }
 }
 
-/// The dialect of a file whose fields a format file names; the quotes are those of the statement. Also the position of the column
-/// that each field fills.
+/// Returns the dialect of a file whose fields a format file names; the quotes are those of the statement. Also returns
+/// the position of the column that each field fills.
 fn described_csv(
     format: &FormatFile,
     csv: CsvOptions,
@@ -142,7 +142,7 @@ pub(crate) fn format_file(name: &str, access: &FileAccess) -> Result<FormatFile,
     })
 }
 
-/// DATAFILETYPE, unless the file's byte-order mark says otherwise.
+/// Returns DATAFILETYPE, unless the file's byte-order mark says otherwise.
 fn data_mode(
     file: &Path,
     options: &BulkFileOptions,
@@ -204,7 +204,7 @@ fn terminator_bytes(written: Option<&str>, default: &[u8]) -> Result<Vec<u8>, Sq
     }
 }
 
-/// The encoding of text in a code page. Without CODEPAGE it is UTF-8.
+/// Returns the encoding of text in a code page. Without CODEPAGE it is UTF-8.
 fn code_page(option: Option<CodePageOption>) -> Result<FileCodePage, SqlError> {
     Ok(match option {
         None => FileCodePage::Page(CodePage::Utf8),

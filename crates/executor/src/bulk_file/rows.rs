@@ -70,7 +70,7 @@ struct Dialect {
 }
 
 impl Dialect {
-    /// A row with its fields quoted where they have to be.
+    /// Writes a row with its fields quoted where necessary.
     fn row(&self, batch: &RecordBatch, index: usize) -> Vec<u8> {
         let mut text = String::new();
         for (position, array) in batch.columns().iter().enumerate() {
@@ -197,7 +197,7 @@ impl FileRows {
         Ok(Self { name, source, plan, fields, positions, through_float, bytes: Vec::new() })
     }
 
-    /// The loaded columns as [`LoadedRows::batches`] have them.
+    /// Returns the loaded columns as [`LoadedRows::batches`] have them.
     pub fn columns(&self) -> &[Column] {
         self.plan.columns()
     }
@@ -207,7 +207,7 @@ impl FileRows {
         &self.positions
     }
 
-    /// The next rows; `None` at the end of the file.
+    /// Reads the next rows; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<LoadedRows>, Broken> {
         let Some(Read { batch, place, mut bad }) = self.read()? else { return Ok(None) };
         let batch = self.with_floats(batch)?;
@@ -309,7 +309,7 @@ impl FileRows {
         self.convert(&batch.slice(half, batch.num_rows() - half), first + half, place, good, bad)
     }
 
-    /// An exact number written with an exponent, which CONVERT does not take (nor, then, BULK INSERT).
+    /// Finds an exact number written with an exponent, which neither CONVERT nor BULK INSERT takes.
     fn exponent(&self, batch: &RecordBatch) -> Option<CellError> {
         use SqlType as T;
         batch.columns().iter().zip(self.plan.columns()).find_map(|(array, column)| {
@@ -364,13 +364,13 @@ impl FileRows {
     }
 }
 
-/// The numbers of the fields whose columns a format file declares as floats.
+/// Returns the numbers of the fields whose columns a format file declares as floats.
 fn float_fields(rowset: Option<&[RowsetColumn]>) -> Vec<usize> {
     let is_float = |column: &&RowsetColumn| matches!(column.sql_type, SqlType::Float | SqlType::Real);
     rowset.unwrap_or_default().iter().filter(is_float).map(|column| column.field + 1).collect()
 }
 
-/// A float as the exact number that it becomes: cut to a whole one, or rounded to a scale. What is no float stays as it is.
+/// Rewrites a float as the exact number that it becomes: cut to a whole one, or rounded to a scale. Other text stays.
 fn exact_text(text: &str, scale: Option<u8>) -> String {
     match (text.trim().parse::<f64>().ok().filter(|value| value.is_finite()), scale) {
         (Some(value), Some(scale)) => format!("{value:.*}", usize::from(scale)),

@@ -172,7 +172,7 @@ fn unreadable(problem: &str) -> SqlError {
     )
 }
 
-/// The rowset's columns, in the order of the format file's column numbers, which become 1, 2, ….
+/// Returns the rowset's columns, in the order of the format file's column numbers, which become 1, 2, ….
 fn rowset_columns(format: &mut FormatFile, collation: Collation) -> Vec<Column> {
     let mut numbers: Vec<usize> = format.fields.iter().filter_map(|field| field.column).collect();
     numbers.sort_unstable();
@@ -201,7 +201,7 @@ fn rowset_columns(format: &mut FormatFile, collation: Collation) -> Vec<Column> 
     columns
 }
 
-/// The type of a column that only its field tells of.
+/// Returns the type of a column that only its field describes.
 fn host_sql_type(host_type: HostType, length: u32) -> SqlType {
     let units = |length: u32, most: u16| match u16::try_from(length) {
         Ok(units) if (1..=most).contains(&units) => Length::Units(units),

@@ -14,12 +14,12 @@ pub(crate) struct ApiCursors {
 }
 
 impl ApiCursors {
-    /// All of them closed.
+    /// Closes all cursors.
     pub fn clear(&mut self) {
         self.open.clear();
     }
 
-    /// The handle of an open cursor. Errors: 16909.
+    /// Returns the handle of an open cursor. Errors: 16909.
     pub fn find(&self, procedure: &str, handle: Option<i64>) -> Result<i32, SqlError> {
         let known = handle.and_then(|handle| i32::try_from(handle).ok());
         known.filter(|handle| self.open.contains_key(handle)).ok_or_else(|| {

@@ -95,7 +95,7 @@ impl ServerCursor {
         Ok(ServerCursor { columns, rows, at: 0, fetched: 0 })
     }
 
-    /// Number of rows; None while the query runs.
+    /// Returns the number of rows; `None` while the query runs.
     pub fn row_count(&self) -> Option<u64> {
         match &self.rows {
             Rows::Stored { total, .. } => Some(*total),
@@ -103,7 +103,7 @@ impl ServerCursor {
         }
     }
 
-    /// Position of the first row of the last fetch: 0 before the first row.
+    /// Returns the position of the first row of the last fetch: 0 before the first row.
     pub fn position(&self) -> u64 {
         self.at
     }
@@ -177,7 +177,7 @@ impl ServerCursor {
         Ok(found)
     }
 
-    /// The next rows of a running query.
+    /// Returns the next rows of a running query.
     async fn forward(
         &mut self,
         count: u64,
@@ -227,7 +227,7 @@ impl Fetch {
 pub(crate) type Cursors = HashMap<String, NamedCursor>;
 
 impl NamedCursor {
-    /// CURSOR_STATUS: 1 open with rows or of unknown size, 0 open without, -1 closed.
+    /// Returns CURSOR_STATUS: 1 open with rows or of unknown size, 0 open without, -1 closed.
     pub fn status(&self) -> i64 {
         match self.open.as_ref().map(ServerCursor::row_count) {
             None => -1,

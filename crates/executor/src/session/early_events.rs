@@ -17,7 +17,7 @@ pub struct EarlyEvents {
 }
 
 impl EarlyEvents {
-    /// Open for events.
+    /// Makes an empty collection, open for events.
     pub fn new() -> EarlyEvents {
         EarlyEvents { events: Arc::new(Mutex::new(Some(Vec::new()))) }
     }

@@ -40,7 +40,7 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// No rows.
+    /// Returns an empty set of rows.
     pub fn none() -> Rows {
         Rows::Batches(Vec::new())
     }

@@ -92,7 +92,7 @@ impl Frame {
         }
     }
 
-    /// A scope inside this one, without its variables.
+    /// Makes a scope inside this one, without its variables.
     pub fn inner(&self) -> Result<Frame, SqlError> {
         if self.nesting >= NESTING_MAX {
             return Err(errors::NESTED_TOO_DEEPLY.error());

@@ -94,7 +94,7 @@ pub(crate) struct LastStatement {
 }
 
 impl Session {
-    /// A session for a login. Errors: 4060 if the database does not exist.
+    /// Opens a session for a login. Errors: 4060 if the database does not exist.
     pub(crate) fn open(
         instance: Arc<Instance>,
         login: LoginSettings,
@@ -149,12 +149,12 @@ impl Session {
         self.seat.killed()
     }
 
-    /// The current database.
+    /// Returns the current database.
     pub fn database(&self) -> &str {
         &self.database
     }
 
-    /// BEGIN TRANSACTIONs without their COMMIT.
+    /// Counts the BEGIN TRANSACTIONs without their COMMIT.
     pub fn transaction_depth(&self) -> u32 {
         self.work.depth()
     }
@@ -212,7 +212,7 @@ impl Session {
         self.last.error = 0;
     }
 
-    /// After a bulk load that failed: its transaction ends.
+    /// Ends the transaction of a bulk load that failed.
     pub(crate) fn abandon_bulk(&mut self) {
         if let Some(fires) = self.bulk_fires.take()
             && fires.own
@@ -236,7 +236,7 @@ impl Session {
         descriptor.map(SessionChange::TransactionRolledBack)
     }
 
-    /// The value of an `@@` function.
+    /// Returns the value of an `@@` function.
     pub(crate) fn global(&self, name: &str) -> Option<(Datum, tds::SqlType)> {
         use tds::SqlType;
         let int = |value: i64| Some((Datum::Int(value), SqlType::Int));

@@ -69,7 +69,7 @@ impl Output {
         }
     }
 
-    /// An output for a request that begins on its connection's thread.
+    /// Makes an output for a request that begins on its connection's thread.
     pub fn beginning_early(self, early: EarlyEvents, placement: Placement) -> Output {
         Output { early: Some(early), placement, ..self }
     }
@@ -164,7 +164,8 @@ impl Output {
         self.cancellation.is_cancelled()
     }
 
-    /// The error that unwinds a stopped request; it is never sent. Errors: 701 if the kept results exceed the memory budget.
+    /// Returns the error that unwinds a stopped request; it is never sent. Errors: 701 if the kept results exceed the
+    /// memory budget.
     pub fn check(&self) -> Result<(), SqlError> {
         self.results.as_ref().map_or(Ok(()), Captured::check)?;
         if self.stopped() { Err(errors::CANCELLED.error()) } else { Ok(()) }

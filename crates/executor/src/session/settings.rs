@@ -60,12 +60,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The time limit of lock waits.
+    /// Returns the time limit of lock waits.
     pub fn lock_timeout(&self) -> Duration {
         u64::try_from(self.lock_timeout_ms).map_or(Duration::MAX, Duration::from_millis)
     }
 
-    /// The options of a new session.
+    /// Returns the options of a new session.
     pub fn new(ansi_defaults: bool) -> Settings {
         Settings {
             // Clients that do not ask for the ODBC defaults turn on what they need. Many write `"x"` for a name
@@ -96,7 +96,7 @@ impl Settings {
         }
     }
 
-    /// The bits of `@@OPTIONS`. ANSI_WARNINGS (8) is always on.
+    /// Returns the bits of `@@OPTIONS`. ANSI_WARNINGS (8) is always on.
     pub fn options(&self) -> i64 {
         let bits = [
             (2, self.implicit_transactions),
@@ -182,7 +182,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// SET DATEFORMAT. Errors: 2741 for an unknown order.
+    /// Sets DATEFORMAT. Errors: 2741 for an unknown order.
     pub fn set_date_format(&mut self, name: &str) -> Result<(), SqlError> {
         let format = DateFormat::named(name).ok_or_else(|| {
             SqlError::new(2741, 16, 1, format!("SET DATEFORMAT date order '{name}' is invalid."))
@@ -191,7 +191,7 @@ impl Settings {
         Ok(())
     }
 
-    /// SET DEADLOCK_PRIORITY: LOW, NORMAL, HIGH, or a number from -10 to 10. Errors: 102.
+    /// Sets DEADLOCK_PRIORITY: LOW, NORMAL, HIGH, or a number from -10 to 10. Errors: 102.
     pub fn set_deadlock_priority(&mut self, value: &str) -> Result<(), SqlError> {
         let value = value.trim();
         self.deadlock_priority = match value.to_uppercase().as_str() {
@@ -223,8 +223,8 @@ impl Settings {
         }
     }
 
-    /// SET LANGUAGE. The only language is that of every session, so that DATEFORMAT and DATEFIRST stay as they were set. Errors: 40515
-    /// for a language that the server does not support.
+    /// Checks SET LANGUAGE. The only language is that of every session, so DATEFORMAT and DATEFIRST stay as they were
+    /// set. Errors: 40515 for any other language.
     pub fn set_language(&mut self, name: &str) -> Result<(), SqlError> {
         match name.to_lowercase().as_str() {
             "us_english" | "english" => Ok(()),

@@ -13,7 +13,7 @@ pub(crate) struct Waited<F> {
 }
 
 impl<F> Waited<F> {
-    /// Work for the session whose waits these are.
+    /// Wraps work for the session with these waits.
     pub fn new(waits: Arc<SessionWaits>, work: F) -> Waited<F> {
         Waited { waits, work }
     }

@@ -89,7 +89,7 @@ fn check_cursor(session: &Session, declaration: &CursorDeclaration, frame: &Fram
     evaluate::bind(session, &declaration.query, frame).map(|_| ())
 }
 
-/// The cursor of a name: the batch's own before the session's. Errors: 16916, 16950.
+/// Finds the cursor of a name: the batch's own before the session's. Errors: 16916, 16950.
 fn cursor_named<'c>(
     session: &'c mut Session,
     name: &CursorName,

@@ -66,7 +66,8 @@ enum Owner<'s> {
     Ungrouped,
 }
 
-/// An aggregate belongs to the nearest query around it that has all columns of its arguments, if the query itself has none of them.
+/// Finds the query that an aggregate belongs to: the nearest one around it that has all columns of its arguments, if
+/// the query itself has none of them.
 fn owner<'s>(call: &FunctionCall, scope: &Scope<'s>) -> Owner<'s> {
     let mut columns: Vec<Vec<String>> = Vec::new();
     for argument in &call.arguments {
@@ -146,7 +147,7 @@ fn contains_aggregate(expr: &Ast, counts: &dyn Fn(&FunctionCall) -> bool) -> boo
     }
 }
 
-/// An aggregate call of the engine.
+/// Makes an aggregate call of the engine.
 pub(super) fn aggregate(
     function: std::sync::Arc<datafusion::logical_expr::AggregateUDF>,
     arguments: Vec<Expr>,
@@ -165,7 +166,7 @@ pub(super) fn aggregate(
     })
 }
 
-/// The first of a group's values by key: what MIN and MAX of text, and DISTINCT, show.
+/// Returns the first of a group's values by key: what MIN and MAX of text, and DISTINCT, show.
 pub(super) fn first_by_key(value: &Typed, ascending: bool) -> Expr {
     let order = vec![Sort::new(key(value), ascending, !ascending)];
     aggregate(engine_aggregates::first_last::first_value_udaf(), vec![value.expr.clone()], false, order)
@@ -183,7 +184,7 @@ pub(super) struct Aggregate {
     pub collation: Option<Collation>,
 }
 
-/// An aggregate's column as T-SQL's value of it.
+/// Converts an aggregate's column to T-SQL's value of it.
 fn finished(value: Typed, result: SqlType, name: &str) -> Result<Typed, SqlError> {
     if functions::aggregate(name) == Some(Kind::Joined) {
         let joined = cast(value.expr.clone(), DataType::Utf8);
@@ -204,7 +205,7 @@ pub(super) fn of_engine(value: Typed, result: &SqlType, name: &str) -> Result<Ty
     checked_float(value).with_collation(collation).cast(result)
 }
 
-/// A decimal of scale `from` without the digits behind scale `to`.
+/// Cuts the digits behind scale `to` from a decimal of scale `from`.
 fn cut_quotient(value: Typed, from: u8, to: u8) -> Typed {
     let result = SqlType::Numeric { precision: 38, scale: to };
     let divisor = POWERS_OF_TEN.get(usize::from(from - to)).copied().unwrap_or(1);
@@ -267,7 +268,7 @@ impl Binder<'_> {
         }
     }
 
-    /// An aggregate of the query being bound.
+    /// Binds an aggregate of the query being bound.
     pub(super) fn aggregate_call(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
         let own = match owner(call, scope) {
             Owner::Around(around) => {
@@ -285,7 +286,7 @@ impl Binder<'_> {
         finished(value, result, &call.name)
     }
 
-    /// The engine's aggregate, the type of its value, and T-SQL's type.
+    /// Returns the engine's aggregate, the type of its value, and T-SQL's type.
     pub(super) fn aggregate_of(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Aggregate, SqlError> {
         let numbers = |expr, value_type, result| Aggregate { expr, value_type, result, collation: None };
         let bigint = SqlType::BigInt;
@@ -426,7 +427,7 @@ impl Binder<'_> {
     }
 }
 
-/// The types of before varchar(max), and xml: no aggregate counts or orders them.
+/// Returns true for the types of before varchar(max), and xml: no aggregate counts or orders them.
 fn is_large_object(sql_type: &SqlType) -> bool {
     matches!(sql_type, SqlType::Text | SqlType::NText | SqlType::Image)
 }
@@ -443,7 +444,7 @@ fn qualified_rows(parts: &[String], scope: &Scope<'_>) -> String {
     }
 }
 
-/// The column that stands for an aggregate above a grouping, and T-SQL's type of it.
+/// Returns the column that stands for an aggregate above a grouping, and T-SQL's type of it.
 fn aggregate_column(
     binder: &Binder<'_>,
     call: &FunctionCall,
@@ -472,7 +473,7 @@ fn aggregate_column(
     Ok((Typed::new(reference(&name), value_type, nullable).with_collation(collation), result))
 }
 
-/// The order that WITHIN GROUP gives a STRING_AGG.
+/// Returns the order that WITHIN GROUP gives a STRING_AGG.
 fn order_of_text(expr: &Expr) -> Option<&[Sort]> {
     match expr {
         Expr::AggregateFunction(call) if call.func.name() == "string_agg" => {
@@ -482,7 +483,7 @@ fn order_of_text(expr: &Expr) -> Option<&[Sort]> {
     }
 }
 
-/// AVG is SUM over COUNT in T-SQL's types: whole numbers stay whole.
+/// Builds AVG as SUM over COUNT in T-SQL's types: whole numbers stay whole.
 fn average_of(
     call: &FunctionCall,
     value: Typed,
@@ -517,7 +518,7 @@ fn average_of(
     Ok(numbers(aggregate(function, vec![argument], call.distinct, Vec::new()), average, result))
 }
 
-/// The decimal or whole type that a sum is made in, and T-SQL's type of it.
+/// Returns the decimal or whole type that a sum is made in, and T-SQL's type of it.
 fn sum_types(sql_type: &SqlType) -> Option<(SqlType, SqlType)> {
     let wide = |scale: u8| SqlType::Numeric { precision: 38, scale };
     Some(match sql_type {

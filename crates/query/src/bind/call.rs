@@ -21,7 +21,7 @@ use tsql::query::JsonColumn;
 use tsql::{ObjectName, SqlError};
 
 impl Binder<'_> {
-    /// A call. Errors: 195 for an unknown name, 174 and 189 for a wrong number of arguments.
+    /// Binds a call. Errors: 195 for an unknown name, 174 and 189 for a wrong number of arguments.
     pub(super) fn function_call(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
         if let Some(schema) = &call.schema {
             return user_function(self, schema, call, scope);
@@ -49,7 +49,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A function that gives rows. Errors: 208 for an unknown name, 174 and 189 for a wrong number of arguments.
+    /// Binds a function that gives rows. Errors: 208 for an unknown name, 174 and 189 for a wrong number of arguments.
     pub(super) fn rows_call(
         &self,
         name: &ObjectName,
@@ -225,7 +225,7 @@ fn arguments_missing(call: &FunctionCall) -> SqlError {
     SqlError::internal(format!("{} with too few arguments", call.name))
 }
 
-/// The value of `*` as an argument: every column in scope. Errors: 8120 if rows are grouped by others.
+/// Returns the value of `*` as an argument: every column in scope. Errors: 8120 if rows are grouped by others.
 fn all_columns(binder: &Binder<'_>, scope: &Scope<'_>) -> Result<Vec<Typed>, SqlError> {
     let value = |column: &ScopeColumn| match scope.grouping {
         None => Ok(column.value.clone()),
@@ -238,7 +238,7 @@ fn all_columns(binder: &Binder<'_>, scope: &Scope<'_>) -> Result<Vec<Typed>, Sql
     columns.iter().map(value).collect()
 }
 
-/// A call of a function of the user's own.
+/// Binds a call of a function of the user's own.
 fn user_function(
     binder: &Binder<'_>,
     schema: &str,

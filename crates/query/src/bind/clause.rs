@@ -30,7 +30,7 @@ impl Binder<'_> {
     }
 }
 
-/// An aggregate stands where there are no groups.
+/// Makes the error for an aggregate where there are no groups.
 pub(super) fn misplaced_aggregate(clause: Clause) -> SqlError {
     let (number, class, text) = match clause {
         Clause::GroupBy => (
@@ -57,7 +57,7 @@ pub(super) fn misplaced_aggregate(clause: Clause) -> SqlError {
     SqlError::new(number, class, 1, text)
 }
 
-/// A column that is neither grouped nor aggregated.
+/// Makes the error for a column that is neither grouped nor aggregated.
 pub(super) fn not_grouped(clause: Clause, column: &str) -> SqlError {
     let (number, place) = match clause {
         Clause::Having => (8121, "HAVING clause"),

@@ -20,7 +20,7 @@ use tsql::expression::{Comparison, Expr as Ast};
 use tsql::query::Query;
 
 impl Binder<'_> {
-    /// A condition: true, false or unknown. Errors: 4145 for a plain value.
+    /// Binds a condition: true, false or unknown. Errors: 4145 for a plain value.
     pub fn condition(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         match expr {
             Ast::And(left, right) => Ok(self.condition(left, scope)?.and(self.condition(right, scope)?)),
@@ -102,7 +102,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A query as part of an expression, and its columns. Errors: 130 in an aggregate, 144 in GROUP BY.
+    /// Binds a query as part of an expression, and its columns. Errors: 130 in an aggregate, 144 in GROUP BY.
     pub(super) fn subquery(
         &self,
         query: &Query,
@@ -156,7 +156,7 @@ fn in_query(
     Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
 }
 
-/// A comparison with every or some row of a query, through the query's smallest and largest key.
+/// Compares a value with every or some row of a query, through the query's smallest and largest key.
 fn quantified(
     binder: &Binder<'_>,
     value: Typed,
@@ -215,7 +215,7 @@ fn quantified(
         .map_err(plan_error)
 }
 
-/// 116: a subquery of several columns where one is wanted.
+/// Makes error 116: a subquery of several columns where one is wanted.
 pub(super) fn one_column() -> SqlError {
     SqlError::new(
         116,
@@ -225,7 +225,7 @@ pub(super) fn one_column() -> SqlError {
     )
 }
 
-/// The plan as a subquery that knows its outer columns.
+/// Wraps the plan as a subquery that knows its outer columns.
 pub(super) fn with_plan(plan: datafusion::logical_expr::LogicalPlan) -> Subquery {
     let outer_ref_columns = plan.all_out_ref_exprs();
     let plain = || Subquery {
@@ -239,7 +239,7 @@ pub(super) fn with_plan(plan: datafusion::logical_expr::LogicalPlan) -> Subquery
 /// The bit of `@@OPTIONS`.
 const ANSI_NULLS: i64 = 32;
 
-/// NULL, or a variable, which may be.
+/// Returns true for NULL, or for a variable, which may be NULL.
 fn is_null_word(expr: &Ast) -> bool {
     matches!(expr, Ast::Literal(tsql::expression::Literal::Null) | Ast::Variable(_))
 }
@@ -248,7 +248,7 @@ fn negate(expr: Expr, negated: bool) -> Expr {
     if negated { Expr::Not(Box::new(expr)) } else { expr }
 }
 
-/// One comparison, in the common type and by collation.
+/// Compares two values in their common type and by collation.
 ///
 /// Errors: 402 for types that cannot be compared, 468 for two collations.
 pub(crate) fn compare(left: Typed, comparison: Comparison, right: Typed) -> Result<Expr, SqlError> {
@@ -268,7 +268,7 @@ pub(crate) fn compare(left: Typed, comparison: Comparison, right: Typed) -> Resu
     Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right))))
 }
 
-/// The type in which two values are compared.
+/// Returns the type in which two values are compared.
 fn common_of(left: &Typed, right: &Typed) -> SqlType {
     if left.untyped_null {
         right.sql_type.clone()
@@ -279,7 +279,7 @@ fn common_of(left: &Typed, right: &Typed) -> SqlType {
     }
 }
 
-/// As [`common_of`]. Errors: 206 for types that cannot be compared.
+/// Returns the type of [`common_of`]. Errors: 206 for types that cannot be compared.
 fn compared_type(left: &Typed, right: &Typed) -> Result<SqlType, SqlError> {
     let known = !(left.untyped_null || right.untyped_null);
     if known && !is_convertible(&left.sql_type, &right.sql_type) {

@@ -17,7 +17,7 @@ use tsql::for_clause::ForClause;
 const COLUMN: &str = "F52E2B61-18A1-11d1-B105-00805F49916B";
 
 impl Binder<'_> {
-    /// The rows of `plan` as text: those of the columns called `names`, in the order of `sorts`.
+    /// Writes the rows of `plan` as text: the columns called `names`, in the order of `sorts`.
     pub(super) fn as_text(
         &self,
         clause: &ForClause,
@@ -42,7 +42,7 @@ impl Binder<'_> {
     }
 }
 
-/// An empty text gives no row, or NULL where a value is wanted.
+/// Drops the row of an empty text, which becomes NULL where a value is wanted.
 pub fn without_empty_text(bound: BoundQuery) -> Result<BoundQuery, SqlError> {
     let text = bound.plan.schema().columns().into_iter().map(Expr::Column).next();
     let text = text.ok_or_else(|| SqlError::internal("a text of rows without a column"))?;

@@ -37,8 +37,8 @@ pub(super) struct Source {
     pub columns: Vec<ScopeColumn>,
 }
 
-/// The schema of the target of a statement, which stands under a hidden name: unless it has got an alias, its columns
-/// may be named with it.
+/// Returns the schema of a statement's target, which has a hidden name: unless it has an alias, its columns may be
+/// named with the schema.
 fn own_schema(name: &ObjectName, alias: &str, table: &BoundTable) -> Option<String> {
     let hidden = name.name.starts_with(' ');
     let source = table.columns.iter().find_map(|column| column.source.as_ref()).filter(|_| hidden);
@@ -47,7 +47,7 @@ fn own_schema(name: &ObjectName, alias: &str, table: &BoundTable) -> Option<Stri
 }
 
 impl Binder<'_> {
-    /// All of FROM; without FROM there is one row and no column.
+    /// Binds all of FROM; without FROM there is one row and no column.
     pub(super) fn from(
         &self,
         sources: &[TableSource],
@@ -120,7 +120,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A table's rows under fresh names.
+    /// Binds a table's rows under fresh names.
     pub(super) fn scan(
         &self,
         table: BoundTable,
@@ -153,8 +153,8 @@ impl Binder<'_> {
         Ok(Source { plan, columns })
     }
 
-    /// A select list over given rows, which keeps their order: the answers are taken by position. A subquery or several threads would mix
-    /// them up, so they are numbered.
+    /// Binds a select list over given rows and keeps their order: the answers are taken by position. A subquery or
+    /// several threads would mix them up, so they are numbered.
     pub fn over_rows(
         &self,
         rows: &super::JoinedRows,
@@ -183,7 +183,7 @@ fn numbered(batch: &RecordBatch) -> Result<RecordBatch, SqlError> {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| SqlError::internal(error))
 }
 
-/// A join if the right side does not look at the left one; else the right side is run for each row.
+/// Joins the sides if the right one does not look at the left one; else runs the right side for each row.
 fn applied(
     binder: &Binder<'_>,
     left: Source,
@@ -329,7 +329,7 @@ fn named_source(
     binder.scan(table, alias.unwrap_or(&name.name), schema)
 }
 
-/// A view is its query, which sees no name of the query around it.
+/// Binds a view as its query, which sees no name of the query around it.
 fn view_source(
     binder: &Binder<'_>,
     view: super::ViewQuery,
@@ -402,7 +402,7 @@ fn find_common_table(binder: &Binder<'_>, name: &str) -> Option<(usize, tsql::qu
     Some((position, tables.get(position)?.clone()))
 }
 
-/// A query's rows under an alias.
+/// Gives a query's rows an alias.
 fn aliased(bound: BoundQuery, alias: &str, names: Option<&[String]>) -> Result<Source, SqlError> {
     if let Some(names) = names
         && names.len() != bound.columns.len()

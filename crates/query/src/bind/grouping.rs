@@ -20,7 +20,8 @@ use tsql::expression::{Expr as Ast, FunctionCall};
 const SET_COLUMN: &str = "__grouping_id";
 
 impl Binder<'_> {
-    /// The plan of a grouping: one row a group, with its keys and aggregates under the names that stand for them above.
+    /// Builds the plan of a grouping: one row a group, with its keys and aggregates under the names that stand for them
+    /// above.
     pub(super) fn grouped_plan(
         &self,
         plan: LogicalPlan,
@@ -80,7 +81,7 @@ impl Binder<'_> {
         builder.project(outputs).and_then(LogicalPlanBuilder::build).map_err(plan_error)
     }
 
-    /// GROUPING and GROUPING_ID: which of the grouped expressions the row's set leaves out.
+    /// Binds GROUPING and GROUPING_ID, which tell the grouped expressions that the row's set leaves out.
     ///
     /// Errors: 8161 for an argument that is not grouped by.
     pub(super) fn grouping_call(

@@ -49,19 +49,19 @@ use tsql::query::CommonTable;
 
 /// The session's facts that binding needs.
 pub trait Environment {
-    /// The table or view of a name. Errors: 208.
+    /// Finds the table or view of a name. Errors: 208.
     fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError>;
-    /// A file as a table. Errors: 486x.
+    /// Opens a file as a table. Errors: 486x.
     fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError>;
-    /// A table-valued function. Errors: 208.
+    /// Finds a table-valued function. Errors: 208.
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError>;
     /// Returns true if a table or view of the name exists in its schema.
     fn stands(&self, _name: &ObjectName) -> Result<bool, SqlError> {
         Ok(false)
     }
-    /// The query of the view of a name; None if it is none's.
+    /// Returns the query of a view; `None` if the name is no view's.
     fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError>;
-    /// A function of the user's own that returns a value. Errors: 4121.
+    /// Finds a function of the user's own that returns a value. Errors: 4121.
     ///
     /// `database` is that of the view or table whose expression calls it; None: the current one.
     fn scalar_function(
@@ -70,9 +70,9 @@ pub trait Environment {
         schema: &str,
         name: &str,
     ) -> Result<ScalarFunction, SqlError>;
-    /// NEXT VALUE FOR a sequence. Errors: 208.
+    /// Makes NEXT VALUE FOR a sequence. Errors: 208.
     fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError>;
-    /// Value and type of a variable, or of an `@@` function. Errors: 137.
+    /// Returns the value and type of a variable, or of an `@@` function. Errors: 137.
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError>;
     /// Returns the facts that functions such as DB_NAME and OBJECT_ID ask for.
     fn facts(&self) -> Arc<dyn Facts>;
@@ -168,7 +168,7 @@ const DEPTH_MAX: usize = 32;
 const SELECTS_MAX: usize = 20_000;
 
 impl<'e> Binder<'e> {
-    /// A binder for one statement.
+    /// Makes a binder for one statement.
     pub fn new(environment: &'e dyn Environment) -> Self {
         let facts = environment.facts();
         Binder {
@@ -195,7 +195,7 @@ impl<'e> Binder<'e> {
         result
     }
 
-    /// A column name that the plan does not have yet.
+    /// Makes a column name that the plan does not have yet.
     pub(super) fn fresh(&self) -> String {
         self.next.set(self.next.get() + 1);
         format!("c{}", self.next.get())

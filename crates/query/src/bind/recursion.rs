@@ -25,7 +25,7 @@ pub(super) struct Parts<'q> {
     step: &'q QueryBody,
 }
 
-/// The parts of a common table that names itself behind a UNION ALL; None for any other.
+/// Splits a common table that names itself behind a UNION ALL; `None` for any other.
 pub(super) fn recursion_of(table: &CommonTable) -> Option<Parts<'_>> {
     let QueryBody::Set { operator: SetOperator::Union, all: true, left, right } = &table.query.body else {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn recursion_of(table: &CommonTable) -> Option<Parts<'_>> {
     (uses(right) && !uses(left)).then_some(Parts { anchor: left, step: right })
 }
 
-/// 252: a common table that names itself without a UNION ALL.
+/// Makes error 252: a common table that names itself without a UNION ALL.
 pub(super) fn not_recursive(name: &str) -> SqlError {
     SqlError::new(
         252,
@@ -112,7 +112,7 @@ impl Binder<'_> {
         Ok(BoundQuery { plan, columns })
     }
 
-    /// The rows of the turn before, while the step of a recursive common table is bound.
+    /// Returns the rows of the turn before, while the step of a recursive common table is bound.
     pub(super) fn work_table(&self, name: &str) -> Option<BoundTable> {
         let recursions = self.recursions.borrow();
         let (_, columns, work) = recursions.iter().rfind(|(own, _, _)| same_name(own, name))?;

@@ -23,7 +23,7 @@ use tsql::expression::Expr as Ast;
 const LOOK: usize = 1024;
 
 impl Binder<'_> {
-    /// A table value constructor. Errors: 10709.
+    /// Binds a table value constructor. Errors: 10709.
     pub(super) fn values(
         &self,
         rows: &[Vec<Ast>],
@@ -87,7 +87,7 @@ impl Binder<'_> {
     }
 }
 
-/// A table's columns under fresh names.
+/// Lists a table's columns under fresh names.
 fn listed_table(
     binder: &Binder<'_>,
     provider: Arc<dyn datafusion::catalog::TableProvider>,
@@ -129,7 +129,7 @@ fn schema_of(by_column: &[(Vec<Typed>, SqlType)]) -> Arc<Schema> {
     Arc::new(Schema::new(by_column.iter().enumerate().map(field).collect::<Vec<_>>()))
 }
 
-/// The rows, if all of them are constants.
+/// Returns the rows if all of them are constants.
 fn constants(by_column: &[(Vec<Typed>, SqlType)], rows: usize) -> Result<Option<RecordBatch>, SqlError> {
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(by_column.len());
     for (values, sql_type) in by_column {

@@ -53,17 +53,17 @@ pub(super) enum InnerAggregates<'p> {
 }
 
 impl<'p> Scope<'p> {
-    /// A scope without columns: constants and variables only.
+    /// Makes a scope without columns: constants and variables only.
     pub fn empty() -> Scope<'static> {
         Scope::default()
     }
 
-    /// A scope of columns.
+    /// Makes a scope of columns.
     pub fn of(columns: Vec<ScopeColumn>, parent: Option<&'p Scope<'p>>) -> Scope<'p> {
         Scope { columns, parent, grouping: None, windows: None, inner_aggregates: InnerAggregates::Own }
     }
 
-    /// The value of a name. Errors: 207, 209, 4104.
+    /// Resolves a name to its value. Errors: 207, 209, 4104.
     pub(super) fn resolve(&self, parts: &[String]) -> Result<(Typed, OutputColumn), SqlError> {
         match self.find(parts)? {
             Some(column) => Ok((column.value.clone(), column.output.clone())),
@@ -104,7 +104,7 @@ impl<'p> Scope<'p> {
         Ok(found)
     }
 
-    /// The table that a column in scope belongs to, as the query calls it.
+    /// Returns the table that a column in scope belongs to, as the query calls it.
     pub(super) fn table_of(&self, parts: &[String]) -> Option<String> {
         self.find(parts).ok().flatten().and_then(|column| column.table.clone())
     }
@@ -140,7 +140,7 @@ impl ScopeColumn {
     }
 }
 
-/// The same value seen from a query inside.
+/// Returns the value as a query inside sees it.
 pub(super) fn outer(value: Typed) -> Typed {
     match value.expr {
         Expr::Column(column) => {
@@ -152,12 +152,12 @@ pub(super) fn outer(value: Typed) -> Typed {
     }
 }
 
-/// A reference to a column of the plan.
+/// Makes a reference to a column of the plan.
 pub(super) fn reference(name: &str) -> Expr {
     Expr::Column(Column::new_unqualified(name))
 }
 
-/// The name that a select item shows without an alias: a column's, as written; an expression has none.
+/// Returns the name that a select item shows without an alias: a column's, as written; an expression has none.
 pub(super) fn natural_name(expr: &Ast) -> String {
     match expr {
         Ast::Column(parts) => parts.last().cloned().unwrap_or_default(),

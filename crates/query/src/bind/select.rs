@@ -92,7 +92,7 @@ impl Binder<'_> {
         bound
     }
 
-    /// A query. `parent` is the scope of the query around it.
+    /// Binds a query. `parent` is the scope of the query around it.
     pub fn query(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
         if query.max_recursion.is_some() {
             self.max_recursion.set(query.max_recursion);
@@ -116,7 +116,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A select list over one source in an order, without anything else.
+    /// Binds a select list over one source in an order, without anything else.
     pub(super) fn select_over(
         &self,
         source: super::from::Source,
@@ -188,7 +188,7 @@ impl Binder<'_> {
         Ok(BoundQuery { plan, columns: bound.columns })
     }
 
-    /// The first rows of a query, for SET ROWCOUNT; 0 is all.
+    /// Limits a query to its first rows, for SET ROWCOUNT; 0 is all.
     pub fn limited_to(bound: BoundQuery, rows: u64) -> Result<BoundQuery, SqlError> {
         if rows == 0 {
             return Ok(bound);
@@ -199,7 +199,7 @@ impl Binder<'_> {
         Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns })
     }
 
-    /// A query that returns no rows, for SET FMTONLY.
+    /// Makes the query return no rows, for SET FMTONLY.
     pub fn without_rows(bound: BoundQuery) -> Result<BoundQuery, SqlError> {
         let plan =
             LogicalPlanBuilder::from(bound.plan).filter(lit(false)).and_then(LogicalPlanBuilder::build);
@@ -315,7 +315,7 @@ fn bound_select(
     finished(binder, select, query, plan, items, hidden, &windows)
 }
 
-/// The grouped expressions, and what will stand for each.
+/// Binds the grouped expressions, and the columns that will stand for them.
 fn group_keys(
     binder: &Binder<'_>,
     group_by: &[Ast],
@@ -345,7 +345,7 @@ fn group_keys(
     Ok(keys)
 }
 
-/// The select list, and what ORDER BY has beside it.
+/// Binds the select list, and the further values of ORDER BY.
 fn list_and_order(
     binder: &Binder<'_>,
     select: &Select,
@@ -436,7 +436,7 @@ fn bound_item(
     Ok(Item { value, output, written: Some(expr.clone()), table })
 }
 
-/// The ORDER BY items: a position in the select list, or a value of its own.
+/// Binds the ORDER BY items: a position in the select list, or a value of its own.
 fn order_values(
     binder: &Binder<'_>,
     (select, query): (&Select, &Query),
@@ -473,7 +473,7 @@ fn order_values(
     Ok(order)
 }
 
-/// The output column that an ORDER BY item names: by position, by alias, or by being written the same.
+/// Finds the output column that an ORDER BY item names: by position, by alias, or by its text.
 fn output_position(
     item: &OrderItem,
     place: usize,
@@ -599,7 +599,7 @@ fn sort_of(values: &[(Typed, OutputColumn)], position: usize, item: &OrderItem) 
     sort(value, item)
 }
 
-/// The columns of rows that become text.
+/// Returns the columns of rows that become text.
 fn text_columns(clause: &ForClause, items: &[Item]) -> Vec<TextColumn> {
     items
         .iter()
@@ -612,7 +612,7 @@ fn text_columns(clause: &ForClause, items: &[Item]) -> Vec<TextColumn> {
         .collect()
 }
 
-/// 305, 306 and 42213: values that have no order.
+/// Makes the errors 305, 306 and 42213 for values that have no order.
 fn not_sortable(sql_type: &SqlType) -> SqlError {
     if matches!(sql_type, SqlType::Vector { .. }) {
         return errors::VECTOR_COMPARED.error();
@@ -646,7 +646,7 @@ fn sort(value: &Typed, item: &OrderItem) -> Result<Sort, SqlError> {
     Ok(Sort::new(key(value), !item.descending, !item.descending))
 }
 
-/// A bound query's columns as values above it.
+/// Returns a bound query's columns as values above it.
 pub(super) fn output_values(bound: &BoundQuery) -> Vec<(Typed, OutputColumn)> {
     bound
         .plan

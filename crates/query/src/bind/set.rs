@@ -66,7 +66,7 @@ impl Binder<'_> {
     }
 }
 
-/// UNION ALL.
+/// Binds UNION ALL.
 fn side_by_side(binder: &Binder<'_>, parts: Vec<BoundQuery>) -> Result<BoundQuery, SqlError> {
     let columns = common_columns(&parts)?;
     let names: Vec<String> = columns.iter().map(|_| binder.fresh()).collect();
@@ -92,7 +92,7 @@ fn by_presence_of(
     by_presence(binder, left, right, columns, wanted)
 }
 
-/// The columns of all parts together: names of the first, types that hold the values of all. Errors: 205.
+/// Returns the columns of all parts together: names of the first, types that hold the values of all. Errors: 205.
 fn common_columns(parts: &[BoundQuery]) -> Result<Vec<OutputColumn>, SqlError> {
     let mut columns: Vec<OutputColumn> = Vec::new();
     for (index, part) in parts.iter().enumerate() {
@@ -133,8 +133,8 @@ fn common_columns(parts: &[BoundQuery]) -> Result<Vec<OutputColumn>, SqlError> {
     Ok(columns)
 }
 
-/// EXCEPT and INTERSECT: the distinct rows of the left side that the right side has not, or has. Rows are the same if
-/// their keys are, NULL being equal to NULL.
+/// Binds EXCEPT and INTERSECT: keeps the distinct rows of the left side that the right side lacks, or has. Rows are
+/// equal if their keys are, with NULL equal to NULL.
 fn by_presence(
     binder: &Binder<'_>,
     left: LogicalPlan,
@@ -177,7 +177,7 @@ fn by_presence(
     Ok(BoundQuery { plan, columns })
 }
 
-/// A query whose columns have the types and the names of others.
+/// Converts a query's columns to the types and names of others.
 fn as_common(bound: BoundQuery, columns: &[OutputColumn], names: &[String]) -> Result<LogicalPlan, SqlError> {
     let cast = |(value, output): (Typed, OutputColumn), to: &SqlType, name: &str| {
         let value = if output.untyped_null { Typed::null() } else { value };

@@ -20,7 +20,7 @@ use tsql::query::{Query, Top};
 const TOP_COUNT: &str =
     "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
 
-/// A plan with ORDER BY, then TOP or OFFSET and FETCH.
+/// Adds ORDER BY, then TOP or OFFSET and FETCH, to a plan.
 ///
 /// Errors: 1031 for a percentage beyond 100, 1060, 10743 and 127 for counts, 1062 for WITH TIES without an order.
 pub(super) fn limited(
@@ -57,7 +57,7 @@ pub(super) fn limited(
     builder.build().map_err(plan_error)
 }
 
-/// TOP … PERCENT and TOP … WITH TIES: each row gets its place, and the number of rows, beside it.
+/// Binds TOP … PERCENT and TOP … WITH TIES: puts each row's place and the number of rows beside it.
 fn placed(
     binder: &Binder<'_>,
     plan: LogicalPlan,
@@ -119,7 +119,7 @@ fn constant_rows(binder: &Binder<'_>, expr: &Ast, number: i32, text: &str) -> Re
     }
 }
 
-/// A place in an order, or with no order a function of all rows.
+/// Makes a window over an order, or without one over all rows.
 fn window(function: WindowFunctionDefinition, arguments: Vec<Expr>, order_by: Vec<Sort>) -> Expr {
     let frame = match order_by.is_empty() {
         true => WindowFrame::new(None),

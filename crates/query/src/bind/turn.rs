@@ -12,7 +12,7 @@ use tsql::same_name;
 const NAMES: &str = " names";
 
 impl Binder<'_> {
-    /// PIVOT: one group for each combination of the columns that it does not name, one aggregate for each value.
+    /// Binds PIVOT: one group for each combination of the columns that it does not name, one aggregate for each value.
     ///
     /// Errors: 8156 for a value that is listed twice or is a column's name, 207.
     pub(super) fn pivot(
@@ -64,7 +64,7 @@ impl Binder<'_> {
         self.deeper(|| self.query(&Query::select(select), parent))
     }
 
-    /// UNPIVOT: a row for each listed column that is not NULL.
+    /// Binds UNPIVOT: a row for each listed column that is not NULL.
     ///
     /// Errors: 207, 8167 for columns of different types.
     pub(super) fn unpivot(
@@ -138,7 +138,7 @@ fn item(expr: Ast, alias: Option<&str>) -> SelectItem {
     SelectItem::Value { expr, alias: alias.map(str::to_string) }
 }
 
-/// A column's name as a value of type sysname.
+/// Returns a column's name as a value of type sysname.
 fn text(name: &str) -> Ast {
     Ast::Cast {
         value: Box::new(Ast::Literal(Literal::Text { value: name.to_string(), unicode: true })),

@@ -26,7 +26,7 @@ use tsql::expression::{BinaryOperator, Comparison, Expr as Ast, Literal, UnaryOp
 use tsql::query::Query;
 
 impl Binder<'_> {
-    /// A value with its type.
+    /// Binds a value with its type.
     pub fn value(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
         if let Some(grouping) = scope.grouping
             && let Some(found) = self.grouped(expr, grouping)?
@@ -117,7 +117,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Two values that NULL on one side makes NULL together: the other one is not computed then.
+    /// Binds two operands. If one side is NULL, both become NULL, and the other one is not computed.
     pub(super) fn operands(
         &self,
         left: &Ast,
@@ -132,7 +132,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A constant whole number (styles, positions).
+    /// Binds a constant whole number (styles, positions).
     pub(super) fn constant_int(&self, expr: &Ast, scope: &Scope<'_>) -> Result<i32, SqlError> {
         match self.value(expr, scope)?.cast(&SqlType::Int)?.constant {
             Some(Datum::Int(value)) => Ok(value as i32),
@@ -200,7 +200,7 @@ fn case_value(
     choose(conditions, results)
 }
 
-/// A value of which only the type counts: it need not be grouped by.
+/// Binds a value of which only the type counts: it need not be grouped by.
 pub(super) fn never_computed(binder: &Binder<'_>, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
     let bound = binder.value(expr, scope);
     match (bound, scope.grouping) {
@@ -212,7 +212,7 @@ pub(super) fn never_computed(binder: &Binder<'_>, expr: &Ast, scope: &Scope<'_>)
     }
 }
 
-/// A query as a value: NULL for no row, error 512 for several.
+/// Binds a query as a value: NULL for no row, error 512 for several.
 fn scalar_subquery(binder: &Binder<'_>, query: &Query, scope: &Scope<'_>) -> Result<Typed, SqlError> {
     let (subquery, columns) = binder.subquery(query, scope)?;
     let [column] = columns.as_slice() else { return Err(one_column()) };
@@ -221,7 +221,7 @@ fn scalar_subquery(binder: &Binder<'_>, query: &Query, scope: &Scope<'_>) -> Res
     Ok(value)
 }
 
-/// `column.Property` of a CLR type; None if the last part is no property.
+/// Binds `column.Property` of a CLR type; `None` if the last part is no property.
 fn property_value(parts: &[String], scope: &Scope<'_>) -> Option<Result<Typed, SqlError>> {
     let (property, column) = parts.split_last()?;
     if column.is_empty() || !functions::is_value_method(property) {
@@ -231,7 +231,7 @@ fn property_value(parts: &[String], scope: &Scope<'_>) -> Option<Result<Typed, S
     Some(functions::value_method(value, property, Vec::new()))
 }
 
-/// A constant, as written.
+/// Binds a constant, as written.
 pub(super) fn literal(literal: &Literal) -> Result<Typed, SqlError> {
     match literal {
         Literal::Null => Ok(Typed::null()),
@@ -279,7 +279,7 @@ pub(super) fn literal(literal: &Literal) -> Result<Typed, SqlError> {
 /// The bit of `@@OPTIONS`.
 const CONCAT_NULL_YIELDS_NULL: i64 = 4096;
 
-/// A text, empty instead of NULL; other values as they are.
+/// Replaces NULL by the empty text; leaves other values alone.
 fn or_empty(value: Typed) -> Result<Typed, SqlError> {
     let sql_type = if value.untyped_null {
         SqlType::VarChar { length: Length::Units(1) }
@@ -330,7 +330,7 @@ fn truth_of(condition: &Expr) -> Option<bool> {
     Some(value.is_valid(0) && value.value(0))
 }
 
-/// A value of constants as one. What cannot be computed is left as it is: it may never be.
+/// Folds a value of constants into a single one. A value that cannot be computed is left: it may never be needed.
 fn folded(value: Typed) -> Typed {
     let constant =
         computed(&value.expr).and_then(|array| Datum::read(array.as_ref(), &value.sql_type, 0).ok());
@@ -350,7 +350,7 @@ fn computed(expr: &Expr) -> Option<ArrayRef> {
     physical.evaluate(&row).ok()?.into_array(1).ok()
 }
 
-/// CASE WHEN condition THEN result … ELSE the last result.
+/// Builds CASE WHEN condition THEN result … ELSE the last result.
 pub(super) fn choose(conditions: Vec<Expr>, results: Vec<Typed>) -> Result<Typed, SqlError> {
     let collation = common_collation(&results);
     let nullable = results.iter().any(|result| result.nullable);

@@ -41,7 +41,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// The plan below the windows.
+    /// Returns the plan below the windows.
     pub fn input(&self, plan: LogicalPlan) -> Result<LogicalPlanBuilder, SqlError> {
         let below = self.below.borrow();
         if below.is_empty() {
@@ -66,7 +66,7 @@ struct Called {
 }
 
 impl Binder<'_> {
-    /// A call with OVER.
+    /// Binds a call with OVER.
     pub(super) fn window_call(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
         let Some(windows) = scope.windows else {
             return Err(SqlError::new(
@@ -94,7 +94,7 @@ impl Binder<'_> {
     }
 }
 
-/// `scope` has no windows: none stands inside of another.
+/// Binds a call over a window. `scope` has no windows: none stands inside of another.
 fn window_over(
     binder: &Binder<'_>,
     call: &FunctionCall,
@@ -154,7 +154,7 @@ fn window_over(
     of_engine(value, &result, &call.name)
 }
 
-/// A key that reads a column.
+/// Returns a key that reads a column: one without columns is computed below the windows.
 fn readable_value(binder: &Binder<'_>, key: Expr, windows: &Windows) -> Expr {
     if !key.column_refs().is_empty() {
         return key;
@@ -162,8 +162,8 @@ fn readable_value(binder: &Binder<'_>, key: Expr, windows: &Windows) -> Expr {
     reference(&shared(binder, &windows.below, key))
 }
 
-/// The column of an expression that is computed once however often it is written: the engine would take what several windows have in
-/// common out of them, and then finds a window where none can be computed. One that differs each time stays as it is.
+/// Returns the column of an expression that is computed only once. The engine would take the common parts of several
+/// windows out of them, and then find a window where none can be computed. A volatile expression is not shared.
 fn shared(binder: &Binder<'_>, known: &RefCell<Vec<(String, Expr)>>, expr: Expr) -> String {
     let mut known = known.borrow_mut();
     if let Some((name, _)) = known.iter().find(|(_, own)| *own == expr && !expr.is_volatile()) {
@@ -253,7 +253,7 @@ fn window_function(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) 
     })
 }
 
-/// An aggregate over the rows of a window. Errors: 4113 for those that have none.
+/// Binds an aggregate over the rows of a window. Errors: 4113 for those that have none.
 fn aggregate_window(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
     let kind = functions::aggregate(&call.name);
     if matches!(kind, Some(Aggregated::Joined | Aggregated::ApproximateCount)) {
@@ -306,7 +306,8 @@ fn is_percentile(kind: Kind) -> bool {
     matches!(kind, Kind::ContinuousPercentile | Kind::DiscretePercentile)
 }
 
-/// PERCENTILE_CONT and PERCENTILE_DISC. Errors: 10754 without WITHIN GROUP, 40515 for a fraction that is no constant.
+/// Binds PERCENTILE_CONT and PERCENTILE_DISC. Errors: 10754 without WITHIN GROUP, 40515 for a fraction that is no
+/// constant.
 fn percentile_value(
     binder: &Binder<'_>,
     call: &FunctionCall,
@@ -335,7 +336,8 @@ fn percentile_value(
     Ok(Called { function, arguments, value_type: sql_type, result, collation })
 }
 
-/// The key of a value that windows are ordered by: bytes as their digits, because the engine has no ranges of bytes.
+/// Returns the key of a value that windows are ordered by. Bytes become their digits, because the engine has no ranges
+/// of bytes.
 fn rankable(value: &Typed) -> Expr {
     let key = key(value);
     // Nor has it ranges of times of day.
@@ -372,7 +374,7 @@ fn digits(array: &ArrayRef) -> Result<ArrayRef, SqlError> {
     Ok(Arc::new(texts))
 }
 
-/// `(SELECT NULL)` and its like, the usual way to ask for no order.
+/// Returns true for `(SELECT NULL)` and its like, the usual way to ask for no order.
 fn is_constant_query(expr: &Ast) -> bool {
     let Ast::Subquery(query) = expr else { return false };
     let QueryBody::Select(select) = &query.body else { return false };
@@ -392,7 +394,7 @@ fn constant_order(literal: &Literal) -> SqlError {
     SqlError::new(number, 16, 1, text)
 }
 
-/// The frame as written, or T-SQL's default: with ORDER BY up to the current row's peers, else everything.
+/// Returns the frame as written, or T-SQL's default: with ORDER BY up to the current row's peers, else everything.
 fn frame(over: &Window, ordered: bool) -> Result<WindowFrame, SqlError> {
     match &over.frame {
         None => Ok(WindowFrame::new(ordered.then_some(false))),
@@ -430,7 +432,7 @@ fn bound(bound: &FrameBound) -> WindowFrameBound {
     }
 }
 
-/// 4113: a function that looks at no window.
+/// Makes error 4113: a function that takes no OVER.
 pub(super) fn not_windowing(name: &str) -> SqlError {
     let text = format!(
         "The function '{name}' is not a valid windowing function, and cannot be used with the OVER clause."

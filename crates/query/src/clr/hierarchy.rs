@@ -29,7 +29,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// The root.
+    /// Returns the root.
     pub fn root() -> Hierarchy {
         Hierarchy { levels: Vec::new() }
     }
@@ -109,12 +109,12 @@ impl Hierarchy {
             .collect()
     }
 
-    /// The distance from the root.
+    /// Returns the distance from the root.
     pub fn level(&self) -> usize {
         self.levels.len()
     }
 
-    /// The node `steps` above; None above the root.
+    /// Returns the node `steps` above; None above the root.
     pub fn ancestor(&self, steps: usize) -> Option<Hierarchy> {
         let kept = self.levels.len().checked_sub(steps)?;
         Some(Hierarchy { levels: self.levels.iter().take(kept).cloned().collect() })

@@ -23,13 +23,13 @@ pub enum ClrType {
 }
 
 impl ClrType {
-    /// The type of a name.
+    /// Finds the type of a name.
     pub fn named(name: &str) -> Option<ClrType> {
         let types = [ClrType::Hierarchy, ClrType::Geometry, ClrType::Geography];
         types.into_iter().find(|clr| clr.name().eq_ignore_ascii_case(name))
     }
 
-    /// The type that a SQL type is.
+    /// Returns the CLR type of a SQL type.
     pub fn of(sql_type: &SqlType) -> Option<ClrType> {
         match sql_type {
             SqlType::Udt { schema, name, .. } if schema.is_empty() || schema.eq_ignore_ascii_case("sys") => {
@@ -58,7 +58,7 @@ impl ClrType {
         bytes.ok_or_else(|| self.failed("24114", &format!("The text '{}' is not valid", head(text))))
     }
 
-    /// Text of a value from its bytes. Errors: 6522 for bytes that are not a value of the type.
+    /// Decodes a value's bytes to text. Errors: 6522 for bytes that are not a value of the type.
     pub fn text(self, bytes: &[u8]) -> Result<String, SqlError> {
         let text = match self {
             ClrType::Hierarchy => Hierarchy::read(bytes).map(|value| value.to_string()),
@@ -68,7 +68,7 @@ impl ClrType {
         text.ok_or_else(|| self.failed("24210", "The serialized form of the value is not valid"))
     }
 
-    /// The error that the type's own code raises.
+    /// Makes the error that the type's own code raises.
     pub fn failed(self, number: &str, reason: &str) -> SqlError {
         let text = format!(
             "A .NET Framework error occurred during execution of user-defined routine or aggregate \"{}\": {number}: {reason}.",

@@ -59,7 +59,7 @@ impl Shape {
         }
     }
 
-    /// Without elevation and measure.
+    /// Drops elevation and measure.
     pub fn flat(&self) -> Shape {
         let flat = |point: &Point| Point { z: None, m: None, ..*point };
         let all = |points: &Vec<Point>| points.iter().map(flat).collect::<Vec<_>>();
@@ -298,7 +298,7 @@ impl Reader<'_> {
         self.take().map(f64::from_le_bytes)
     }
 
-    /// A count of entries of `width` bytes, for which there is room.
+    /// Reads a count of entries of `width` bytes, for which there is room.
     fn count(&mut self, width: usize) -> Option<usize> {
         let count = usize::try_from(self.int()?).ok()?;
         (count.checked_mul(width)? <= self.rest.len()).then_some(count)

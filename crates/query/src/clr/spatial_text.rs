@@ -117,7 +117,7 @@ impl Parser<'_> {
         Some(Point { x, y, z, m })
     }
 
-    /// A number, or NULL as an inner None; None where neither stands.
+    /// Reads a number, or NULL as an inner `None`; `None` where neither stands.
     fn number(&mut self) -> Option<Option<f64>> {
         let text = self.rest.trim_start();
         let end =

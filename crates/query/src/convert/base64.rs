@@ -2,7 +2,7 @@
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The text of some bytes.
+/// Encodes bytes as text.
 pub fn base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -22,7 +22,7 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of a text; None for one that is no base 64. Blanks and line ends between digits are skipped.
+/// Decodes a text; `None` for one that is no base 64. Skips blanks and line ends between digits.
 pub fn of_base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut group, mut digits, mut padding) = (0_u32, 0, 0);

@@ -13,7 +13,7 @@ use tsql::SqlError;
 const THREE_HUNDREDTHS_PER_DAY: u32 = 300 * 86_400;
 const MINUTES_PER_DAY: u16 = 1440;
 
-/// The bytes of a value of a type; None for one that has no such form.
+/// Returns the bytes of a value of a type; `None` for a type without such a form.
 pub(super) fn bytes_of(value: &Datum, sql_type: &SqlType) -> Option<Vec<u8>> {
     Some(match (value, sql_type) {
         (Datum::Decimal(units), SqlType::Money) => i64::try_from(*units).ok()?.to_be_bytes().to_vec(),
@@ -55,7 +55,7 @@ pub(super) fn bytes_of(value: &Datum, sql_type: &SqlType) -> Option<Vec<u8>> {
     })
 }
 
-/// The local ticks and the offset that bytes say for a type of dates or times.
+/// Decodes bytes to the local ticks and the offset of a type of dates or times.
 ///
 /// Errors: 210 for bytes that are none of the type's.
 pub(super) fn moment_of(bytes: &[u8], to: &SqlType) -> Result<(i64, i16), SqlError> {
@@ -75,7 +75,7 @@ pub(super) fn moment_of(bytes: &[u8], to: &SqlType) -> Result<(i64, i16), SqlErr
     })
 }
 
-/// The units and the scale that bytes say for a decimal; None for bytes that are no decimal's.
+/// Decodes bytes to the units and the scale of a decimal; `None` for bytes that are no decimal's.
 pub(super) fn decimal_of(bytes: &[u8]) -> Option<(i128, u8)> {
     let [precision, scale, _, sign @ (0 | 1), magnitude @ ..] = bytes else { return None };
     if !(1..=38).contains(precision) || scale > precision || !matches!(magnitude.len(), 4 | 8 | 12 | 16) {
@@ -86,7 +86,7 @@ pub(super) fn decimal_of(bytes: &[u8]) -> Option<(i128, u8)> {
     Some((if *sign == 1 { units } else { -units }, *scale))
 }
 
-/// The units of a money or smallmoney: its low-order bytes.
+/// Decodes the units of a money or smallmoney: its low-order bytes.
 pub(super) fn money_of(bytes: &[u8], to: &SqlType) -> i128 {
     match to {
         SqlType::SmallMoney => i128::from(i32::from_be_bytes(low_order(bytes))),
@@ -94,7 +94,7 @@ pub(super) fn money_of(bytes: &[u8], to: &SqlType) -> i128 {
     }
 }
 
-/// The last bytes, with zeros in front of too few.
+/// Returns the last bytes, with zeros in front of too few.
 fn low_order<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut last = [0; N];
     for (to, from) in last.iter_mut().rev().zip(bytes.iter().rev()) {
@@ -134,7 +134,7 @@ fn instant(bytes: &[u8]) -> Option<(i64, i16)> {
     Some((utc + i64::from(offset) * 60 * TICKS_PER_SECOND, offset))
 }
 
-/// Three bytes: days since 0001-01-01.
+/// Encodes a day in three bytes: days since 0001-01-01.
 fn day_bytes(days: i64) -> Option<Vec<u8>> {
     u32::try_from(days).ok()?.to_le_bytes().get(..3).map(<[u8]>::to_vec)
 }
@@ -145,7 +145,7 @@ fn day_of(bytes: &[u8]) -> Option<i64> {
     (days <= crate::datum::DAYS_MAX).then_some(days)
 }
 
-/// The scale, then units of it since midnight.
+/// Encodes a time: the scale, then units of it since midnight.
 fn time_bytes(ticks: i64, scale: u8) -> Option<Vec<u8>> {
     let unit = 10_i64.pow(u32::from(7_u8.checked_sub(scale)?));
     let mut bytes = vec![scale];

@@ -2,7 +2,7 @@
 
 use tds::CodePage;
 
-/// The text as the code page can hold it; None if that is the text itself.
+/// Returns the text as the code page can hold it; `None` if that is the text itself.
 pub fn in_code_page(text: &str, page: CodePage) -> Option<String> {
     if text.is_ascii() || page == CodePage::Utf8 || page.encoded_len(text).is_ok() {
         return None;
@@ -19,14 +19,14 @@ pub fn in_code_page(text: &str, page: CodePage) -> Option<String> {
     Some(fitted)
 }
 
-/// The bytes of a text in a code page, after [`in_code_page`].
+/// Encodes a text in a code page, after [`in_code_page`].
 pub fn code_page_bytes(text: &str, page: CodePage) -> Vec<u8> {
     let fitted = in_code_page(text, page);
     let text = fitted.as_deref().unwrap_or(text);
     page.encode(text).map_or_else(|_| vec![b'?'; text.chars().count()], |bytes| bytes.into_owned())
 }
 
-/// The text of bytes in a code page. An invalid byte becomes the character of its number.
+/// Decodes bytes of a code page. An invalid byte becomes the character of its number.
 pub fn from_code_page(bytes: &[u8], page: CodePage) -> String {
     match page.decode(bytes) {
         Ok(text) => text.into_owned(),
@@ -39,7 +39,8 @@ fn holds(page: CodePage, ch: char) -> bool {
     page.encoded_len(ch.encode_utf8(&mut [0; 4])).is_ok()
 }
 
-/// The letter of Windows' best-fit tables: a Latin letter without its marks, or the narrow form of a wide character.
+/// Returns the letter of Windows' best-fit tables: a Latin letter without its marks, or the narrow form of a wide
+/// character.
 fn best_fit(page: CodePage, ch: char) -> Option<char> {
     let code = u32::from(ch);
     let plain = match code {

@@ -6,7 +6,7 @@ use tds::SqlType;
 use super::super::datum::{Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::number::{decimal_text, rescale, scale_of};
 
-/// The text of a value as PRINT and error messages show it; empty for NULL.
+/// Returns the text of a value as PRINT and error messages show it; empty for NULL.
 pub fn display(value: &Datum, sql_type: &SqlType) -> String {
     match value {
         Datum::Null => String::new(),
@@ -24,7 +24,7 @@ fn default_style(sql_type: &SqlType) -> i32 {
     }
 }
 
-/// The text of a value, or None if its type has none (CLR types).
+/// Formats a value; `None` if its type has no text (CLR types).
 pub(super) fn format(value: &Datum, from: &SqlType, style: i32) -> Option<String> {
     Some(match value {
         Datum::Null => String::new(),
@@ -80,7 +80,7 @@ fn guid(bytes: &[u8; 16]) -> String {
     parts.join("-")
 }
 
-/// Style 0: two digits; 1: with commas; 2: four digits.
+/// Formats money. Style 0: two digits; 1: with commas; 2: four digits.
 fn money(units: i128, style: i32) -> String {
     if style == 2 {
         return decimal_text(units, 4);
@@ -101,7 +101,7 @@ fn money(units: i128, style: i32) -> String {
     format!("{sign}{grouped}.{fraction}")
 }
 
-/// Style 0: at most six digits; 1: eight, 2: sixteen in scientific form; 3: all that are needed.
+/// Formats a float. Style 0: at most six digits; 1: eight, 2: sixteen in scientific form; 3: all that are needed.
 fn float(value: f64, style: i32, digits_max: usize) -> String {
     match style {
         1 => scientific(value, 8),
@@ -119,7 +119,7 @@ fn scientific(value: f64, digits: usize) -> String {
     format!("{mantissa}e{sign}{:03}", exponent.abs())
 }
 
-/// C's `%g`, with an exponent of three digits.
+/// Formats like C's `%g`, with an exponent of three digits.
 fn general(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_string();
@@ -160,7 +160,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The parts of a local moment in ticks of 100 ns.
+    /// Splits a local moment in ticks of 100 ns into its parts.
     pub fn of(local_ticks: i64, offset_minutes: i16) -> Parts {
         let days = local_ticks.div_euclid(TICKS_PER_DAY);
         let (year, month, day) = rows::text::calendar::civil_from_days(days as i32);
@@ -255,7 +255,7 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
     }
 }
 
-/// `.123`, with as many digits as the type keeps; empty for none.
+/// Formats the fraction as `.123`, with as many digits as the type keeps; empty for none.
 fn fraction(parts: &Parts, from: &SqlType) -> String {
     let digits = match from {
         SqlType::DateTime => 3,
@@ -272,7 +272,7 @@ fn fraction(parts: &Parts, from: &SqlType) -> String {
     format!(".{}", ticks.get(..digits).unwrap_or(&ticks))
 }
 
-/// ISO 8601 leaves a zero fraction out.
+/// Drops a zero fraction, as ISO 8601 does.
 fn iso_fraction(fraction: &str) -> String {
     if fraction.bytes().skip(1).all(|byte| byte == b'0') { String::new() } else { fraction.to_string() }
 }

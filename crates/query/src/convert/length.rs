@@ -2,7 +2,7 @@
 
 use tds::{Length, SqlType};
 
-/// Length limit of a character or binary type in its own units; None for (max) and the old large types.
+/// Returns the length limit of a character or binary type in its own units; `None` for (max) and the old large types.
 pub fn length_limit(sql_type: &SqlType) -> Option<usize> {
     match sql_type {
         SqlType::Char { length } | SqlType::NChar { length } | SqlType::Binary { length } => {
@@ -15,13 +15,13 @@ pub fn length_limit(sql_type: &SqlType) -> Option<usize> {
     }
 }
 
-/// Length of a text in the units of `sql_type`: UTF-16 units of n-types, else characters (one byte each in the
-/// single-byte code pages).
+/// Returns the length of a text in the units of `sql_type`: UTF-16 units of n-types, else characters (one byte each in
+/// the single-byte code pages).
 pub fn text_length(text: &str, sql_type: &SqlType) -> usize {
     if sql_type.is_unicode() { text.encode_utf16().count() } else { text.chars().count() }
 }
 
-/// `text` cut to `limit` units of `sql_type`, never inside a character.
+/// Cuts `text` to `limit` units of `sql_type`, never inside a character.
 pub fn cut_text(text: &str, sql_type: &SqlType, limit: usize) -> String {
     let mut units = 0;
     let mut end = 0;

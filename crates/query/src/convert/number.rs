@@ -89,7 +89,7 @@ pub fn scale_of(sql_type: &SqlType) -> u8 {
     }
 }
 
-/// `units` of 10^-scale as plain digits.
+/// Formats `units` of 10^-scale as plain digits.
 pub fn decimal_text(units: i128, scale: u8) -> String {
     let mut digits = Vec::with_capacity(40);
     write::scaled(&mut digits, units, scale, true);

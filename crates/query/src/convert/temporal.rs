@@ -154,8 +154,8 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) ->
     place(ticks, offset_minutes, to).ok_or_else(|| out_of_range(from, to))
 }
 
-/// The order in which a date without a whole year is written: that of CONVERT's style, else the session's or the file's. None if
-/// nobody said the file's.
+/// Returns the order of a date without a whole year: that of CONVERT's style, else the session's or the file's. `None`
+/// if the file's is not declared.
 fn written_order(style: i32, dates: DateReading) -> Option<DateFormat> {
     match (style, dates) {
         (1 | 10 | 101 | 110, _) => Some(DateFormat::Mdy),
@@ -169,7 +169,7 @@ fn written_order(style: i32, dates: DateReading) -> Option<DateFormat> {
     }
 }
 
-/// A text that is no date or time.
+/// Makes the error for a text that is no date or time.
 fn unreadable(to: &SqlType) -> SqlError {
     match to {
         SqlType::SmallDateTime => {
@@ -189,7 +189,7 @@ fn fraction_digits(text: &str) -> usize {
     }
 }
 
-/// A time with no more than the seven digits of a second that types have.
+/// Cuts a time to the seven digits of a second that types have.
 fn with_ticks(text: &str) -> &str {
     match text.rsplit_once('.') {
         Some((whole, digits)) if digits.len() > 7 && digits.bytes().all(|digit| digit.is_ascii_digit()) => {

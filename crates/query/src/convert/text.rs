@@ -57,7 +57,7 @@ fn is_paged(sql_type: &SqlType) -> bool {
     matches!(sql_type, SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text)
 }
 
-/// A text cut, or padded if `fixed`, to a length in bytes of its code page.
+/// Cuts a text, or pads it if `fixed`, to a length in bytes of its code page.
 fn of_bytes(text: String, limit: usize, fixed: bool, page: CodePage) -> String {
     let (mut bytes, mut end) = (0, 0);
     for ch in text.chars() {

@@ -4,7 +4,7 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::errors;
 
-/// The name of a type as messages spell it: without length, and `numeric` for both decimal types.
+/// Returns the name of a type as messages spell it: without length, and `numeric` for both decimal types.
 pub fn type_name(sql_type: &SqlType) -> String {
     match sql_type {
         SqlType::Decimal { .. } | SqlType::Numeric { .. } => "numeric".to_string(),
@@ -13,7 +13,7 @@ pub fn type_name(sql_type: &SqlType) -> String {
     }
 }
 
-/// The 529 error of a pair.
+/// Makes error 529 for a pair of types.
 pub fn refused(from: &SqlType, to: &SqlType) -> SqlError {
     errors::NO_CONVERSION.with([&type_name(from), &type_name(to)])
 }

@@ -11,7 +11,7 @@ use tsql::SqlError;
 /// Bytes of the length before a variant's body.
 const LENGTH_BYTES: usize = 4;
 
-/// A value as a variant. Errors: 529 for the types that a variant cannot hold.
+/// Wraps a value as a variant. Errors: 529 for the types that a variant cannot hold.
 pub(super) fn to_variant(value: Datum, from: &SqlType) -> Result<Datum, SqlError> {
     let base = base_type(from).ok_or_else(|| refused(from, &SqlType::SqlVariant))?;
     let value = convert(value, from, &base, 0)?;
@@ -27,7 +27,7 @@ pub(super) fn to_variant(value: Datum, from: &SqlType) -> Result<Datum, SqlError
     Ok(Datum::Binary(value.to_vec()))
 }
 
-/// The value in a variant, and its type.
+/// Returns the value in a variant, and its type.
 pub fn base_of(body: &[u8]) -> Result<(Datum, SqlType), SqlError> {
     match variant_value(body)? {
         Value::Variant(variant) => Ok((Datum::from_value(&variant.value), variant.type_info.sql_type)),
@@ -35,7 +35,7 @@ pub fn base_of(body: &[u8]) -> Result<(Datum, SqlType), SqlError> {
     }
 }
 
-/// The type that a variant holds a value in: the same, but no (max) and no old large type.
+/// Returns the type in which a variant holds a value: unchanged, but no (max) and no old large type.
 fn base_type(from: &SqlType) -> Option<SqlType> {
     match from {
         SqlType::Text

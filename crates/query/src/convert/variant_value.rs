@@ -3,7 +3,7 @@
 use tds::{Reader, SqlType, TypeInfo, Value, ValuePlace, decode_value};
 use tsql::SqlError;
 
-/// A variant as it travels.
+/// Returns a variant in its wire form.
 pub fn variant_value(body: &[u8]) -> Result<Value, SqlError> {
     let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
     bytes.extend_from_slice(body);

@@ -39,7 +39,7 @@ pub(super) fn to_vector(value: Datum, from: &SqlType, to: &SqlType) -> Result<Da
     }
 }
 
-/// The text of a vector, for a type that holds JSON.
+/// Formats a vector for a type that holds JSON.
 ///
 /// Errors: 42211 for a type too short; 529 for one that holds no JSON.
 pub(super) fn text_of(bytes: &[u8], from: &SqlType, to: &SqlType) -> Result<String, SqlError> {
@@ -63,7 +63,7 @@ pub fn check_vector(value: &Datum, sql_type: &SqlType) -> Result<(), SqlError> {
     vector::check(bytes, *base, *dimensions).map_err(|error| vector_error(&error))
 }
 
-/// The server's number for what is wrong with a vector.
+/// Returns the server's error for a bad vector.
 pub fn vector_error(error: &VectorError) -> SqlError {
     match error {
         VectorError::Dimensions { found, expected } => {

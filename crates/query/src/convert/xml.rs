@@ -11,7 +11,7 @@ use tsql::SqlError;
 /// Elements in one another beyond which text is refused, as by SQL Server.
 const DEPTH_MAX: usize = 128;
 
-/// The text of an xml value of bytes, in the encoding that a byte order mark or the declaration tells, else in UTF-8.
+/// Decodes an xml value of bytes, in the encoding of the byte order mark or the declaration, else in UTF-8.
 ///
 /// Errors: 9402 for an encoding that is not known, 9420 for bytes that it has not, and those of [`checked`].
 pub(super) fn of_bytes(bytes: &[u8], keeps_space: bool) -> Result<String, SqlError> {
@@ -46,7 +46,7 @@ fn narrow(bytes: &[u8], page: CodePage) -> Result<String, SqlError> {
     Ok(text.into_owned())
 }
 
-/// The encoding in a declaration whose letters are single bytes.
+/// Reads the encoding in a declaration whose letters are single bytes.
 fn declared_encoding(bytes: &[u8]) -> Option<String> {
     let rest = bytes.strip_prefix(b"<?xml")?;
     let end = rest.windows(2).position(|pair| pair == b"?>")?;
@@ -57,7 +57,7 @@ fn declared_encoding(bytes: &[u8]) -> Option<String> {
     value.get(1..)?.split_once(quote).map(|(name, _)| name.to_ascii_lowercase())
 }
 
-/// The code page of an encoding's name in lower case.
+/// Returns the code page of an encoding's name in lower case.
 fn page_of(name: &str) -> Option<CodePage> {
     Some(match name {
         "utf-8" | "utf8" | "us-ascii" | "ascii" => CodePage::Utf8,
@@ -327,7 +327,7 @@ fn failed(text: &str, at: u64, error: &Error) -> SqlError {
     }
 }
 
-/// An error of the parser at a byte of the text.
+/// Makes an error of the parser at a byte of the text.
 fn parsing(text: &str, at: u64, number: i32, reason: &str) -> SqlError {
     let before = usize::try_from(at).ok().and_then(|at| text.get(..at)).unwrap_or(text);
     let line = before.matches('\n').count() + 1;

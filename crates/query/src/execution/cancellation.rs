@@ -18,7 +18,7 @@ pub struct Cancellation {
 }
 
 impl Cancellation {
-    /// A flag that is not set.
+    /// Makes a flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -39,12 +39,12 @@ impl Cancellation {
         Arc::ptr_eq(&self.flag, &other.flag)
     }
 
-    /// The bare flag, for code that does not know requests.
+    /// Returns the bare flag, for code that does not know requests.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }
 
-    /// The result of `work`, or error 3617 if the request is cancelled first; `work` is dropped then.
+    /// Returns the result of `work`, or error 3617 if the request is cancelled first; `work` is dropped then.
     pub async fn or<T>(&self, work: impl Future<Output = Result<T, SqlError>>) -> Result<T, SqlError> {
         // Created before the flag is read, so that no call of `cancel` falls between the two.
         let set = self.set.notified();

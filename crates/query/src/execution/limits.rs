@@ -25,7 +25,7 @@ impl Limits {
         })
     }
 
-    /// A number of rows as it counts in this process.
+    /// Returns a limit of rows as it counts in this process.
     pub fn rows(self, own: usize) -> usize {
         match self {
             Limits::Own => own,

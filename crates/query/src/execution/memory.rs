@@ -19,12 +19,12 @@ pub struct MemoryBudget {
 }
 
 impl MemoryBudget {
-    /// A budget of which nothing is used.
+    /// Makes a budget of which nothing is used.
     pub fn new(limit: usize) -> Arc<MemoryBudget> {
         Arc::new(MemoryBudget { limit, used: AtomicUsize::new(0) })
     }
 
-    /// All of it.
+    /// Returns the size of the budget.
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -59,7 +59,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Nothing yet.
+    /// Makes an empty reservation.
     pub fn new(budget: &Arc<MemoryBudget>) -> Reservation {
         Reservation { budget: Arc::clone(budget), bytes: 0 }
     }

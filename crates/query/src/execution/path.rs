@@ -17,7 +17,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// The path of a bound query. A simple query has its tables open, so that it can run at once.
+    /// Chooses the path of a bound query. A simple query has its tables open, so that it can run at once.
     ///
     /// # Errors
     /// Those of opening the tables.

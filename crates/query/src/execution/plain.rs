@@ -40,7 +40,7 @@ impl PlainQuery {
         PlanOperator::leaf(self.table.access(self.range.as_ref()))
     }
 
-    /// All rows of the table of a plan, and for each column of the plan that of the table; None: there is more to it.
+    /// Maps the columns of a plan to those of all rows of its table. `None`: the plan does more.
     fn of(plan: &LogicalPlan) -> Option<PlainQuery> {
         match plan {
             LogicalPlan::TableScan(scan) => {
@@ -70,7 +70,7 @@ impl PlainQuery {
         }
     }
 
-    /// The same in an order, if it is that of the clustered key.
+    /// Returns the query in an order, if it is that of the clustered key.
     fn sorted(self, sort: &Sort) -> Option<PlainQuery> {
         let key = self.table.clustered_key()?;
         for (index, wanted) in sort.expr.iter().enumerate() {
@@ -89,7 +89,7 @@ impl PlainQuery {
         Some(PlainQuery { range: Some(range), ..self })
     }
 
-    /// A condition over `input`, its columns under the names that the table has for them.
+    /// Rewrites a condition over `input` with the names that the table has for its columns.
     fn stored(&self, condition: &Expr, input: &LogicalPlan) -> Option<Expr> {
         let named = condition.clone().transform(|part| {
             if !matches!(part, Expr::Column(_)) {
@@ -104,7 +104,7 @@ impl PlainQuery {
         Some(named.ok()?.data)
     }
 
-    /// The table's column that an expression over `input` is.
+    /// Returns the table's column that an expression over `input` is.
     fn position(&self, expr: &Expr, input: &LogicalPlan) -> Option<usize> {
         let Expr::Column(column) = expr else { return None };
         let index = input.schema().maybe_index_of_column(column)?;
@@ -113,7 +113,7 @@ impl PlainQuery {
 }
 
 impl BoundQuery {
-    /// The query as a plain one, if it is nothing but columns of rows of one table.
+    /// Returns the query as a plain one, if it has only columns of rows of one table.
     pub fn plain(&self) -> Option<PlainQuery> {
         PlainQuery::of(&self.plan)
     }

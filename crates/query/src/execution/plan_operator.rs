@@ -46,7 +46,7 @@ pub(crate) fn access(name: &str, schema: &Schema, range: Option<&KeyRange>) -> S
     }
 }
 
-/// A range as comparisons of its columns.
+/// Writes a range as comparisons of its columns.
 fn span_text(span: &KeySpan, schema: &Schema) -> String {
     let (from, to) = (bound_values(span.from.as_ref(), schema), bound_values(span.to.as_ref(), schema));
     let (above, below) = if span.descends { ("<", ">") } else { (">", "<") };
@@ -67,7 +67,7 @@ fn span_text(span: &KeySpan, schema: &Schema) -> String {
     terms.join(" AND ")
 }
 
-/// The comparison of a column of a bound: the last one is strict where the bound lies outside.
+/// Returns the comparison of a column of a bound: the last one is strict where the bound lies outside.
 fn operator(bound: Option<&Bound>, position: usize, strict: &'static str) -> String {
     let is_strict = bound.is_some_and(|bound| !bound.included && position + 1 == bound.values.len());
     if is_strict { strict.to_owned() } else { format!("{strict}=") }

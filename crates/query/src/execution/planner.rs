@@ -60,7 +60,7 @@ fn look() -> Result<()> {
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// A state to plan with in one partition. It knows no function by name: plans hold their functions themselves.
+/// Makes a state to plan with in one partition. It knows no function by name: plans hold their functions themselves.
 pub(crate) fn planning_state(builder: SessionStateBuilder, config: SessionConfig) -> SessionState {
     let mut config = config;
     let options = &mut config.options_mut().optimizer;
@@ -74,7 +74,7 @@ pub(crate) fn planning_state(builder: SessionStateBuilder, config: SessionConfig
     builder.with_config(config).with_physical_optimizer_rules(Vec::new()).build()
 }
 
-/// The rules that can have something to do for an execution plan.
+/// Returns the rules that can have something to do for an execution plan.
 fn physical_rules(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<PhysicalRule>> {
     let (mut ordered, mut aggregates, mut joins, mut limits) = (false, false, false, false);
     plan.apply(|node| {
@@ -154,7 +154,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// The rules that can have something to do, in the engine's order.
+    /// Returns the rules that can have something to do, in the engine's order.
     fn rules(&self) -> Vec<Rule> {
         let mut rules: Vec<Rule> = vec![Arc::new(SimplifyExpressions::new())];
         let joins = self.joins;

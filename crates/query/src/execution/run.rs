@@ -56,8 +56,8 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// An engine with one partition, so that rows keep the order in which they are stored. Rows beyond `memory` go to files below
-    /// `spill_directory`, which is made when it is needed, or to the system's temporary files.
+    /// Makes an engine with one partition, so that rows keep the order in which they are stored. Rows beyond `memory`
+    /// go to files below `spill_directory`, which is made when it is needed, or to the system's temporary files.
     pub fn new(memory: &Arc<MemoryBudget>, spill_directory: Option<PathBuf>) -> Result<Engine, SqlError> {
         let mut config = SessionConfig::new().with_target_partitions(1).with_batch_size(BATCH_ROWS);
         // Each sort sets this aside for the merge of what it has spilled.
@@ -120,7 +120,7 @@ impl Engine {
         Ok(stream)
     }
 
-    /// All rows of a query.
+    /// Runs a query and returns all rows.
     pub async fn collect(
         &self,
         bound: BoundQuery,
@@ -162,7 +162,7 @@ impl Engine {
         Ok(false)
     }
 
-    /// An expression over the rows of a batch, whose columns it names.
+    /// Evaluates an expression over the rows of a batch, whose columns it names.
     pub fn evaluate_rows(
         &self,
         expr: &Expr,
@@ -240,7 +240,7 @@ impl ResultStream {
         ResultStream { schema, rows: Rows::Simple(query), cancellation: cancellation.clone(), again: None }
     }
 
-    /// The rows of a plan that runs.
+    /// Makes the stream of a running plan's rows.
     pub(crate) fn planned(
         schema: SchemaRef,
         stream: SendableRecordBatchStream,
@@ -249,7 +249,7 @@ impl ResultStream {
         ResultStream { schema, rows: Rows::Planned(stream), cancellation: cancellation.clone(), again: None }
     }
 
-    /// The same rows, all of them computed before the first is handed out.
+    /// Computes all rows before the first is handed out.
     pub async fn taken_first(self, engine: &Engine) -> Result<ResultStream, SqlError> {
         let (schema, cancellation) = (Arc::clone(&self.schema), self.cancellation.clone());
         let rows =
@@ -261,7 +261,7 @@ impl ResultStream {
         Ok(ResultStream { schema, rows: Rows::Spooled(spool), cancellation, again: None })
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub async fn collect(mut self) -> Result<Vec<RecordBatch>, SqlError> {
         let mut batches = Vec::new();
         while let Some(batch) = self.next().await? {
@@ -271,7 +271,7 @@ impl ResultStream {
         Ok(batches)
     }
 
-    /// The next rows; None at the end.
+    /// Returns the next rows; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         let next = match &mut self.rows {
             Rows::Simple(query) => query.next()?,

@@ -51,7 +51,7 @@ impl Drop for Outside {
 }
 
 impl Running {
-    /// A request that `cancellation` stops.
+    /// Makes a request that `cancellation` stops.
     pub fn new(cancellation: &Cancellation, memory: &Arc<MemoryBudget>) -> Running {
         let held = Arc::new(Mutex::new(Reservation::new(memory)));
         // What begins within a statement reads dates as that does.
@@ -84,7 +84,7 @@ impl Running {
         work()
     }
 
-    /// All of a future's work as steps of it.
+    /// Wraps a future, so that all of its work counts as steps of the request.
     pub fn all<F: Future>(self, work: F) -> Steps<F> {
         Steps { running: self, work: Box::pin(work) }
     }
@@ -105,7 +105,7 @@ impl<F: Future> Future for Steps<F> {
     }
 }
 
-/// The request that this thread works for.
+/// Returns the request that this thread works for.
 pub fn current() -> Option<Running> {
     STEP.with_borrow(|step| step.as_ref().map(|step| step.running.clone()))
 }
@@ -115,7 +115,7 @@ pub fn date_reading() -> DateReading {
     STEP.with_borrow(|step| step.as_ref().map(|step| step.running.dates.get()).unwrap_or_default())
 }
 
-/// The SET DATEFORMAT of the session whose statement runs.
+/// Returns the SET DATEFORMAT of the session whose statement runs.
 pub fn date_format() -> DateFormat {
     match date_reading() {
         DateReading::Session(format) => format,
@@ -151,7 +151,7 @@ pub fn take(bytes: usize) -> Result<(), SqlError> {
     })
 }
 
-/// An empty part of the budget of the request, for what outlives its statements.
+/// Makes an empty reservation in the request's budget, for values that outlive its statements.
 pub fn reservation() -> Option<Reservation> {
     current().map(|running| Reservation::new(&running.memory))
 }

@@ -19,7 +19,7 @@ use crate::size::check_plan;
 use tsql::SqlError;
 
 impl Engine {
-    /// The path of a query, and its operators, a line each. The query does not run.
+    /// Lists the path of a query, and its operators, a line each. The query does not run.
     ///
     /// # Errors
     /// Those of planning.
@@ -40,7 +40,7 @@ impl Engine {
     }
 }
 
-/// An operator of the execution engine, and TOP above it, which it may be charged with.
+/// Describes an operator of the execution engine, and TOP above it, which the operator may do itself.
 fn operator_of(plan: &Arc<dyn ExecutionPlan>) -> PlanOperator {
     let own = own_operator_of(plan);
     let is_shown = matches!(plan.name(), "GlobalLimitExec" | "LocalLimitExec" | "SortExec(TopK)");
@@ -100,7 +100,7 @@ fn own_operator_of(plan: &Arc<dyn ExecutionPlan>) -> PlanOperator {
     PlanOperator::over(text, inputs)
 }
 
-/// A kind of join as SQL Server calls it.
+/// Names a kind of join as SQL Server does.
 fn join_name(join: JoinType) -> &'static str {
     match join {
         JoinType::Inner => "Inner Join",

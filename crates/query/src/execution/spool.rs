@@ -62,7 +62,7 @@ impl Spool {
         Ok(Spool { kept, rest: rest.map_err(plan_error)? })
     }
 
-    /// The next rows; None at the end.
+    /// Returns the next rows; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, DataFusionError> {
         match (self.kept.pop_front(), &mut self.rest) {
             (Some(batch), _) => Ok(Some(batch)),

@@ -120,7 +120,7 @@ impl Tables {
     }
 }
 
-/// The one SELECT of a text, and its line.
+/// Parses the one SELECT of a text, and its line.
 ///
 /// # Errors
 /// Those of its syntax; 102 for anything but one SELECT.

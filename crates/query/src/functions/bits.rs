@@ -131,7 +131,7 @@ fn min_active_rowversion(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> 
     Typed::constant(Datum::Binary(bytes), SqlType::Binary { length: 8 })
 }
 
-/// A number that differs from row to row, however often a row is read.
+/// Makes a number that differs from row to row, however often a row is read.
 fn new_id(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let function = Scalar::by_value(call.name, Vec::new(), SqlType::UniqueIdentifier, |_| {
         Ok(Datum::Guid(*uuid::Uuid::new_v4().as_bytes()))
@@ -190,7 +190,7 @@ fn sign_extended(bits: u64, width: u32) -> i64 {
     }
 }
 
-/// The binary type that a text or binary value is hashed as.
+/// Returns the binary type that a text or binary value is hashed as.
 fn as_bytes(sql_type: &SqlType) -> SqlType {
     let length = match convert::length_limit(sql_type) {
         Some(units) => {
@@ -202,7 +202,7 @@ fn as_bytes(sql_type: &SqlType) -> SqlType {
     SqlType::VarBinary { length }
 }
 
-/// None for an algorithm that is unknown here (MD2 and MD4 among them, which newer servers refuse too).
+/// Hashes bytes; `None` for an unknown algorithm (MD2 and MD4 among them, which newer servers refuse too).
 fn hash(algorithm: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     Some(match algorithm.to_ascii_uppercase().as_str() {
         "MD5" => Md5::digest(bytes).to_vec(),
@@ -213,7 +213,7 @@ fn hash(algorithm: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The largest or smallest of the values that are not NULL.
+/// Returns the largest or smallest of the values that are not NULL.
 fn extreme(call: &Call<'_, dyn Facts>, greatest: bool) -> Result<Typed, SqlError> {
     let collation = common_collation(call.arguments);
     let fold = !super::super::collation::is_case_sensitive(collation.0);
@@ -241,7 +241,7 @@ fn extreme(call: &Call<'_, dyn Facts>, greatest: bool) -> Result<Typed, SqlError
     Ok(typed)
 }
 
-/// The order of two values of one type; texts without regard to case if they are folded.
+/// Compares two values of one type; ignores the case of texts with `fold`.
 pub fn order_of(left: &Datum, right: &Datum, fold: bool) -> std::cmp::Ordering {
     use std::cmp::Ordering::Equal;
     match (left, right) {

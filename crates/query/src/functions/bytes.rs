@@ -13,8 +13,8 @@ use tsql::SqlError;
 /// Bytes that are looked at between two looks at the cancellation.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// A value as a text of any length, in the form for a function's argument. Bytes beside no Unicode text are a text of the code page,
-/// beside one they are a Unicode text.
+/// Converts a value to a text of any length, for a function's argument. Bytes become Unicode text beside Unicode text,
+/// else text of the code page.
 pub(super) fn as_text(value: Typed, unicode: bool) -> Result<(Typed, SqlType), SqlError> {
     match value.sql_type.is_binary() && !unicode {
         true => Ok((value.cast(&text_of(false, None))?, long_text())),
@@ -22,7 +22,7 @@ pub(super) fn as_text(value: Typed, unicode: bool) -> Result<(Typed, SqlType), S
     }
 }
 
-/// CHARINDEX of bytes in bytes, which have no case.
+/// Makes CHARINDEX of bytes in bytes, which have no case.
 pub(super) fn index_of_bytes(needle: Typed, value: Typed, start: Typed) -> Result<Typed, SqlError> {
     let long = matches!(value.sql_type, SqlType::VarBinary { length: Length::Max } | SqlType::Image);
     let result = if long { SqlType::BigInt } else { SqlType::Int };
@@ -57,7 +57,7 @@ fn find(hay: &[u8], needle: &[u8]) -> Result<Option<usize>, SqlError> {
     Ok(None)
 }
 
-/// SUBSTRING of bytes.
+/// Makes SUBSTRING of bytes.
 pub(super) fn substring(value: Typed, start: Typed, count: Typed) -> Result<Typed, SqlError> {
     let sql_type = value.sql_type.clone();
     let length = length_limit(&sql_type).map_or(Length::Max, |length| Length::Units(length as u16));
@@ -70,7 +70,7 @@ pub(super) fn substring(value: Typed, start: Typed, count: Typed) -> Result<Type
     })
 }
 
-/// STUFF of bytes: what goes in is taken as bytes too.
+/// Makes STUFF of bytes; the inserted value is taken as bytes too.
 pub(super) fn stuff(value: Typed, start: Typed, count: Typed, with: Typed) -> Result<Typed, SqlError> {
     let all = SqlType::VarBinary { length: Length::Max };
     let long = [&value, &with].iter().any(|value| length_limit(&value.sql_type).is_none());

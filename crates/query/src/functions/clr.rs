@@ -31,7 +31,7 @@ pub fn is_value_method(name: &str) -> bool {
     OF_VALUES.contains(&name)
 }
 
-/// `type::method(…)`. Errors: 6506 for what the type does not have.
+/// Calls `type::method(…)`. Errors: 6506 for a method that the type lacks.
 pub fn static_method(type_name: &str, method: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
     let Some(clr) = ClrType::named(type_name) else {
         return Err(SqlError::new(243, 16, 1, format!("Type {type_name} is not a defined system type.")));
@@ -73,7 +73,8 @@ pub fn static_method(type_name: &str, method: &str, arguments: Vec<Typed>) -> Re
     }
 }
 
-/// `value.method(…)` and `value.Property`. Errors: 6506 for what the type does not have, 258 for values without methods.
+/// Calls `value.method(…)` and `value.Property`. Errors: 6506 for a member that the type lacks, 258 for values without
+/// methods.
 pub fn value_method(value: Typed, method: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
     let Some(clr) = ClrType::of(&value.sql_type) else {
         if value.sql_type == SqlType::Xml {
@@ -154,7 +155,7 @@ fn spatial_method(clr: ClrType, name: &str, value: Typed, method: &str) -> Resul
     })
 }
 
-/// A coordinate of a point; NULL for other shapes.
+/// Returns a coordinate of a point; NULL for other shapes.
 fn of_point(value: &Spatial, coordinate: fn(&Point) -> f64) -> Datum {
     match &value.shape {
         Shape::Point(Some(point)) => Datum::Float(coordinate(point)),

@@ -178,7 +178,7 @@ fn part_of(name: &str) -> Option<DatePart> {
     })
 }
 
-/// A call whose first argument is a datepart. Errors: 155 for a word that is not a datepart.
+/// Binds a call whose first argument is a datepart. Errors: 155 for a word that is not a datepart.
 pub fn date_call(
     function: DateFunction,
     name: &str,
@@ -222,20 +222,20 @@ pub fn date_call(
     }
 }
 
-/// The type in which moments are compared.
+/// Returns the type in which moments are compared.
 fn wide() -> SqlType {
     SqlType::DateTimeOffset { scale: 7 }
 }
 
-/// A value as a date or time: of its own type, a number as a datetime, which counts days from 1900-01-01, a text as datetime2, or, if its
-/// offset is asked for, as datetimeoffset.
+/// Converts a value to a date or time. A number counts days from 1900-01-01, as datetime does; a text becomes
+/// datetime2, or datetimeoffset if its offset is wanted.
 fn moment_of(value: Typed, part: DatePart) -> Result<Typed, SqlError> {
     let text_type = if part == DatePart::Offset { wide() } else { SqlType::DateTime2 { scale: 7 } };
     let sql_type = temporal_type(&value, text_type);
     value.cast(&sql_type)
 }
 
-/// A value in the type in which moments are compared.
+/// Converts a value to the type in which moments are compared.
 fn compared(value: Typed) -> Result<(Typed, SqlType), SqlError> {
     let sql_type = temporal_type(&value, wide());
     Ok((value.cast(&sql_type)?, wide()))
@@ -350,7 +350,7 @@ fn overflow(to: &str) -> SqlError {
     SqlError::new(517, 16, 1, format!("Adding a value to a '{to}' column caused an overflow."))
 }
 
-/// Local ticks and offset of any temporal value.
+/// Returns local ticks and offset of any temporal value.
 fn local(value: &Datum) -> (i64, i16) {
     match value {
         Datum::Date(days) => (days * TICKS_PER_DAY, 0),
@@ -363,7 +363,7 @@ fn local(value: &Datum) -> (i64, i16) {
     }
 }
 
-/// The same day of another month, or its last day.
+/// Returns the same day of another month, or its last day.
 fn add_months(days: i64, months: i64) -> Option<i64> {
     let (year, month, day) = civil_from_days(days as i32);
     let total = i64::from(year) * 12 + i64::from(month) - 1 + months;

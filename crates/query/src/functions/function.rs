@@ -38,12 +38,12 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// The fewest arguments of a call.
+    /// Returns the fewest arguments of a call.
     pub const fn least(&self) -> usize {
         self.required.len()
     }
 
-    /// The most arguments of a call.
+    /// Returns the most arguments of a call.
     pub const fn most(&self) -> usize {
         if self.repeats { ARGUMENTS_MAX } else { self.required.len() + self.optional.len() }
     }
@@ -56,7 +56,7 @@ impl Signature {
         Err(SqlError::argument_count(&self.name.to_lowercase(), self.least(), self.most()))
     }
 
-    /// The call as the page shows it: `ROUND(number, digits[, cut])`.
+    /// Writes the call as the page shows it: `ROUND(number, digits[, cut])`.
     pub fn syntax(&self) -> String {
         if let Some(written) = self.written {
             return written.to_owned();
@@ -84,7 +84,7 @@ pub struct Function<K> {
 }
 
 impl<K> Function<K> {
-    /// A function with these arguments.
+    /// Makes a function with these arguments.
     pub const fn new(
         name: &'static str,
         required: &'static [&'static str],
@@ -106,43 +106,43 @@ impl<K> Function<K> {
         Function { signature, kernel }
     }
 
-    /// With arguments that may be left out.
+    /// Adds arguments that may be left out.
     pub const fn optional(mut self, optional: &'static [&'static str]) -> Self {
         self.signature.optional = optional;
         self
     }
 
-    /// With a last argument that may be repeated.
+    /// Lets the last argument be repeated.
     pub const fn repeated(mut self) -> Self {
         self.signature.repeats = true;
         self
     }
 
-    /// With another syntax than a list of arguments.
+    /// Sets another syntax than a list of arguments.
     pub const fn written(mut self, written: &'static str) -> Self {
         self.signature.written = Some(written);
         self
     }
 
-    /// Quick, whatever its arguments.
+    /// Marks the function as quick, whatever its arguments.
     pub const fn light(mut self) -> Self {
         self.signature.is_light = true;
         self
     }
 
-    /// Callable with `(*)`.
+    /// Makes the function callable with `(*)`.
     pub const fn star(mut self) -> Self {
         self.signature.takes_star = true;
         self
     }
 
-    /// Callable with WITHIN GROUP.
+    /// Makes the function callable with WITHIN GROUP.
     pub const fn within_group(mut self) -> Self {
         self.signature.within_group = true;
         self
     }
 
-    /// Giving JSON.
+    /// Marks the result as JSON.
     pub const fn json(mut self) -> Self {
         self.signature.makes_json = true;
         self
@@ -163,14 +163,14 @@ pub struct Call<'a, F: ?Sized> {
 pub type ValueKernel<F> = fn(&Call<'_, F>) -> Result<Typed, SqlError>;
 
 impl<F: ?Sized> Call<'_, F> {
-    /// The arguments of a function with a fixed number of them. Errors: 596 if its signature says otherwise.
+    /// Takes the arguments of a function with a fixed number of them. Errors: 596 if its signature says otherwise.
     pub fn take<const N: usize>(&self) -> Result<[Typed; N], SqlError> {
         let arguments = self.arguments.get(..N).unwrap_or_default().to_vec();
         <[Typed; N]>::try_from(arguments)
             .map_err(|_| SqlError::internal(format!("{} with too few arguments", self.name)))
     }
 
-    /// An argument, or a constant in its place.
+    /// Returns an argument, or a constant in its place.
     pub fn argument_or(&self, at: usize, value: Datum, sql_type: SqlType) -> Result<Typed, SqlError> {
         match self.arguments.get(at) {
             Some(argument) => Ok(argument.clone()),
@@ -206,7 +206,7 @@ pub struct Functions<K: 'static> {
 const NAME_MAX: usize = 40;
 
 impl<K> Functions<K> {
-    /// The functions of all families.
+    /// Collects the functions of all families.
     pub fn new(families: &'static [Family<K>]) -> Functions<K> {
         let functions = families.iter().flat_map(|family| family.functions);
         let by_name: HashMap<_, _> =
@@ -215,7 +215,7 @@ impl<K> Functions<K> {
         Functions { families, by_name, longest }
     }
 
-    /// The function of a name in any case.
+    /// Finds the function of a name in any case.
     pub fn find(&self, name: &str) -> Option<&'static Function<K>> {
         if name.len() > self.longest {
             return None;
@@ -227,7 +227,7 @@ impl<K> Functions<K> {
         self.by_name.get(&*upper).copied()
     }
 
-    /// Each family's heading and signatures.
+    /// Returns each family's heading and signatures.
     pub fn signatures(&self) -> Vec<(&'static str, Vec<&'static Signature>)> {
         let of = |family: &'static Family<K>| family.functions.iter().map(|function| &function.signature);
         self.families.iter().map(|family| (family.title, of(family).collect())).collect()

@@ -21,7 +21,7 @@ pub(crate) struct GrowingText {
 }
 
 impl GrowingText {
-    /// An empty text; nvarchar counts two bytes for each unit.
+    /// Makes an empty text; nvarchar counts two bytes for each unit.
     pub fn new(unicode: bool) -> GrowingText {
         GrowingText { text: String::new(), unicode, next: PIECE_BYTES }
     }
@@ -35,7 +35,7 @@ impl GrowingText {
         Ok(())
     }
 
-    /// Before many small pieces or a large one.
+    /// Checks for cancellation before many small pieces or a large one.
     fn look(&mut self, more: usize) -> Result<(), SqlError> {
         running::check()?;
         let length = self.text.len().saturating_add(more);
@@ -46,7 +46,7 @@ impl GrowingText {
         Ok(())
     }
 
-    /// The finished value.
+    /// Returns the finished value.
     pub fn finish(self) -> Datum {
         Datum::Text(self.text)
     }
@@ -87,7 +87,7 @@ pub(crate) fn count_units(text: &str) -> Result<usize, SqlError> {
     Ok(count)
 }
 
-/// `unit` `count` times; at most `limit` bytes of it, unless it may be of any length.
+/// Repeats `unit` `count` times; at most `limit` bytes of it, unless it may be of any length.
 pub(crate) fn replicate(
     unit: &str,
     count: usize,
@@ -111,7 +111,7 @@ pub(crate) fn replicate(
     Ok(Datum::Text(unit.repeat(fits).chars().take(limit).collect()))
 }
 
-/// `text` with `to` for every `from`; with `fold` whatever the case.
+/// Replaces every `from` in `text` by `to`; with `fold` in any case.
 pub(crate) fn replace(
     text: &str,
     from: &str,

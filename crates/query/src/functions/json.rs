@@ -20,7 +20,7 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
     scalar("JSON_PATH_EXISTS", &["text", "path"], "int", json_path_exists),
 ];
 
-/// ISJSON. `wanted` is the kind of JSON, CONTAINER without one.
+/// Makes ISJSON. `wanted` is the kind of JSON, CONTAINER without one.
 pub fn is_json(value: Typed, wanted: Typed) -> Result<Typed, SqlError> {
     strict("ISJSON", vec![(value, long_text()), (wanted, name_type())], SqlType::Int, move |values| {
         let text = text_at(values, 0);
@@ -84,7 +84,7 @@ fn text_at(values: &[Datum], at: usize) -> String {
     values.get(at).and_then(Datum::as_text).unwrap_or_default().to_string()
 }
 
-/// NULL, or an error under `strict`.
+/// Returns NULL, or an error under `strict`.
 fn refuse(path: &Path, number: i32, text: &str) -> Result<Datum, SqlError> {
     if path.strict { Err(SqlError::new(number, 16, 2, text)) } else { Ok(Datum::Null) }
 }

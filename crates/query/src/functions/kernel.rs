@@ -145,7 +145,7 @@ pub enum Window {
     DiscretePercentile,
 }
 
-/// A function of values.
+/// Makes a function of values.
 pub(super) const fn scalar(
     name: &'static str,
     required: &'static [&'static str],
@@ -155,7 +155,7 @@ pub(super) const fn scalar(
     Function::new(name, required, returns, Kernel::Values(kernel))
 }
 
-/// A function bound by its arguments as they are written.
+/// Makes a function bound by its arguments as they are written.
 pub(super) const fn written(
     name: &'static str,
     required: &'static [&'static str],

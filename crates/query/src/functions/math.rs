@@ -95,7 +95,7 @@ fn of_float(
     })
 }
 
-/// An angle in another unit: whole numbers stay whole, decimals get 18 digits after the point.
+/// Converts an angle to another unit: whole numbers stay whole, decimals get 18 digits after the point.
 fn angle(call: &Call<'_, dyn Facts>, operation: fn(f64) -> f64) -> Result<Typed, SqlError> {
     let [value] = call.take()?;
     let result = match shape(value.sql_type) {
@@ -142,7 +142,7 @@ fn of_two_floats(
     })
 }
 
-/// Another number for each row; of a seed always the same.
+/// Makes a different number for each row, or the same one for a seed.
 fn random(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let fraction = |bits: u64| Datum::Float((bits >> 11) as f64 / (1_u64 << 53) as f64);
     if let Some(seed) = call.arguments.first() {
@@ -198,7 +198,7 @@ fn number_of_any_type(text: &str) -> bool {
     to(&SqlType::Money, trimmed) || trimmed == "\\" || digits && to(&SqlType::Float, &spelled)
 }
 
-/// The type that the function works in: bit and small integers as int, text as float.
+/// Returns the type that the function works in: bit and small integers as int, text as float.
 fn shape(sql_type: SqlType) -> SqlType {
     match sql_type {
         SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt => SqlType::Int,

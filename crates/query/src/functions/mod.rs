@@ -60,12 +60,12 @@ const FAMILIES: &[Family<Kernel>] = &[
     Family { title: "Functions that give rows", functions: table::FUNCTIONS },
 ];
 
-/// The function of a name in any case.
+/// Finds the function of a name in any case.
 pub fn find(name: &str) -> Option<&'static Function<Kernel>> {
     TABLE.find(name)
 }
 
-/// The aggregate of a name.
+/// Finds the aggregate of a name.
 pub fn aggregate(name: &str) -> Option<Aggregate> {
     match find(name)?.kernel {
         Kernel::Aggregate(aggregate) => Some(aggregate),
@@ -73,7 +73,7 @@ pub fn aggregate(name: &str) -> Option<Aggregate> {
     }
 }
 
-/// The functions by their families' headings.
+/// Lists the functions by their families' headings.
 pub fn signatures() -> Vec<(&'static str, Vec<&'static function::Signature>)> {
     TABLE.signatures()
 }

@@ -77,7 +77,7 @@ fn datalength(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     })
 }
 
-/// The type of a length or a place in a value.
+/// Returns the type of a length or a place in a value.
 fn counting(value: &Typed) -> SqlType {
     let long = matches!(
         value.sql_type,
@@ -88,7 +88,7 @@ fn counting(value: &Typed) -> SqlType {
     if long { SqlType::BigInt } else { SqlType::Int }
 }
 
-/// A text of another text, both of one type.
+/// Maps a text to another of its type.
 fn mapped(
     call: &Call<'_, dyn Facts>,
     form: impl Into<Option<ColumnForm>>,
@@ -370,7 +370,7 @@ fn from_units(units: Option<&[u16]>) -> Datum {
     Datum::Text(String::from_utf16_lossy(units.unwrap_or_default()))
 }
 
-/// The type of a value as text: its own, or that of an implicit conversion to varchar.
+/// Returns the type of a value as text: its own, or that of an implicit conversion to varchar.
 fn textual(value: &Typed) -> SqlType {
     match &value.sql_type {
         own if own.is_character() => own.clone(),
@@ -379,12 +379,12 @@ fn textual(value: &Typed) -> SqlType {
     }
 }
 
-/// The varying type of the same length.
+/// Returns the varying type of the same length.
 fn variable(sql_type: &SqlType) -> SqlType {
     text_of(sql_type.is_unicode(), length_limit(sql_type))
 }
 
-/// The type in which texts are joined, and that of what comes out: (max) if one of them is.
+/// Returns the type in which texts are joined, and the type of the result: (max) if one of them is.
 fn joined_types(values: &[&Typed]) -> (SqlType, SqlType) {
     let unicode = values.iter().any(|value| value.sql_type.is_unicode());
     let unlimited =
@@ -392,7 +392,7 @@ fn joined_types(values: &[&Typed]) -> (SqlType, SqlType) {
     (text_of(unicode, None), text_of(unicode, if unlimited { None } else { Some(8000) }))
 }
 
-/// A text cut to what its type holds.
+/// Cuts a text to the length of its type.
 fn within(text: String, sql_type: &SqlType) -> String {
     match length_limit(sql_type) {
         Some(limit) if text.len() > limit => convert::cut_text(&text, sql_type, limit),
@@ -450,8 +450,8 @@ fn pattern_index(pattern: &str, value: &str, fold: bool, over_blanks: bool) -> R
     Ok(0)
 }
 
-/// The most units of values one behind the other, with a separator, which is the first of them, between every two others; None for
-/// values of any length.
+/// Adds up the most units of values, with the first of them as a separator between the others; `None` for values of any
+/// length.
 fn joined_length(arguments: &[Typed], separated: bool) -> Option<usize> {
     let lengths = arguments.iter().map(|argument| match &argument.sql_type {
         sql_type if sql_type.is_character() || sql_type.is_binary() => length_limit(sql_type),
@@ -468,7 +468,7 @@ fn joined_length(arguments: &[Typed], separated: bool) -> Option<usize> {
     Some(all.saturating_add(between))
 }
 
-/// NULL counts as the empty text; everything is converted to text.
+/// Joins values as text; NULL counts as the empty text.
 fn concat(call: &Call<'_, dyn Facts>, separated: bool) -> Result<Typed, SqlError> {
     let arguments = call.arguments;
     let unicode = arguments.iter().any(|argument| argument.sql_type.is_unicode());

@@ -110,7 +110,7 @@ pub(super) enum Ends {
     Both,
 }
 
-/// A text without certain characters at its ends.
+/// Removes certain characters at the ends of a text.
 pub(super) fn trim(call: &Call<'_, dyn Facts>, ends: Ends) -> Result<Typed, SqlError> {
     let [value, characters] = call.take()?;
     let unicode = value.sql_type.is_unicode() || characters.sql_type.is_unicode();
@@ -131,7 +131,7 @@ pub(super) fn trim(call: &Call<'_, dyn Facts>, ends: Ends) -> Result<Typed, SqlE
     })
 }
 
-/// A part of a name of up to four, counted from the right.
+/// Returns a part of a name of up to four, counted from the right.
 fn parse_name(text: &str, piece: i64) -> Option<String> {
     let mut parts = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -159,7 +159,7 @@ fn parse_name(text: &str, piece: i64) -> Option<String> {
     parts.into_iter().rev().nth(piece - 1).filter(|part| !part.is_empty())
 }
 
-/// The code of a letter; None for letters that have none.
+/// Returns the code of a letter; None for letters that have none.
 fn sound(ch: char) -> Option<char> {
     match ch.to_ascii_uppercase() {
         'B' | 'F' | 'P' | 'V' => Some('1'),
@@ -172,7 +172,8 @@ fn sound(ch: char) -> Option<char> {
     }
 }
 
-/// SOUNDEX: the first letter and three digits; H and W do not part equal codes (compatibility level 110 and above).
+/// Computes SOUNDEX: the first letter and three digits; H and W do not part equal codes (compatibility level 110 and
+/// above).
 fn soundex(text: &str) -> String {
     let Some(first) = text.chars().next().filter(char::is_ascii_alphabetic) else {
         return "0000".to_string();
@@ -195,7 +196,7 @@ fn soundex(text: &str) -> String {
     format!("{code:0<4}")
 }
 
-/// A text as it stands between the quotes of a JSON string.
+/// Escapes a text for the quotes of a JSON string.
 pub(super) fn json_escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for ch in text.chars() {
@@ -215,8 +216,8 @@ pub(super) fn json_escaped(text: &str) -> String {
     escaped
 }
 
-/// The formatting of RAISERROR and FORMATMESSAGE: `%[flags][width][.precision][h|l|I64]kind` with the kinds `s`, `d`, `i`, `u`, `o`, `x`
-/// and `X`, and `%%`. A `*` takes a width or precision from the values.
+/// Formats as RAISERROR and FORMATMESSAGE do: `%[flags][width][.precision][h|l|I64]kind` with the kinds `s`, `d`, `i`,
+/// `u`, `o`, `x` and `X`, and `%%`. A `*` takes a width or precision from the values.
 pub fn formatted(format: &str, values: &[String]) -> String {
     let mut text = String::with_capacity(format.len());
     let mut values = values.iter();
@@ -251,7 +252,7 @@ struct Placeholder {
 }
 
 impl Placeholder {
-    /// The placeholder behind a percent sign, and what follows it.
+    /// Reads the placeholder behind a percent sign, and returns the rest.
     fn read<'f>(text: &'f str, values: &mut std::slice::Iter<'_, String>) -> (Placeholder, &'f str) {
         let mut own = Placeholder::default();
         let mut rest = text;
@@ -324,7 +325,7 @@ impl Placeholder {
 /// Units of a message; a longer one is cut, and ends in three points.
 const MESSAGE_UNITS_MAX: usize = 2047;
 
-/// A message of no more units than messages have.
+/// Cuts a message to the units that messages have.
 fn cut_message(text: String) -> String {
     if text.encode_utf16().count() <= MESSAGE_UNITS_MAX {
         return text;

@@ -155,7 +155,7 @@ pub const TIME_ZONES: &[(&str, &str)] = &[
     ("Line Islands Standard Time", "Pacific/Kiritimati"),
 ];
 
-/// The zone of a Windows name; None if there is none.
+/// Finds the zone of a Windows name.
 fn zone(name: &str) -> Option<Tz> {
     let (_, known) = TIME_ZONES.iter().find(|(windows, _)| windows.eq_ignore_ascii_case(name.trim_end()))?;
     known.parse().ok()
@@ -189,7 +189,7 @@ fn offset_of_local(zone: &Tz, local: i64) -> i64 {
     before
 }
 
-/// Offset of a zone now, as `+02:00`, and whether its clocks are ahead of standard time.
+/// Returns the present offset of a zone, as `+02:00`, and true if its clocks are ahead of standard time.
 pub fn zone_now(known: &str, now: i64) -> Option<(String, bool)> {
     let zone: Tz = known.parse().ok()?;
     let offset = offset_at(&zone, now);
@@ -205,7 +205,7 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] =
     &[scalar("AT TIME ZONE", &["value", "zone"], "datetimeoffset", at_time_zone)
         .written("value AT TIME ZONE zone")];
 
-/// `value AT TIME ZONE name`. Errors: 9820 for an unknown zone, 8116 for a value without date and time.
+/// Makes `value AT TIME ZONE name`. Errors: 9820 for an unknown zone, 8116 for a value without date and time.
 fn at_time_zone(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value, zone_name] = call.take()?;
     let (from, scale) = match value.sql_type {

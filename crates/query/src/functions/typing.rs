@@ -7,22 +7,22 @@ use super::super::Datum;
 use super::super::kernels::ColumnForm;
 use super::super::typed::{Typed, call, call_by_column, common_collation, in_page, paged};
 
-/// nvarchar(max).
+/// Returns nvarchar(max).
 pub fn long_text() -> SqlType {
     SqlType::NVarChar { length: Length::Max }
 }
 
-/// nvarchar(4000), the type of texts of moderate length.
+/// Returns nvarchar(4000), the type of texts of moderate length.
 pub fn wide_text() -> SqlType {
     SqlType::NVarChar { length: Length::Units(4000) }
 }
 
-/// nvarchar(128), the type of names.
+/// Returns nvarchar(128), the type of names.
 pub fn name_type() -> SqlType {
     SqlType::NVarChar { length: Length::Units(128) }
 }
 
-/// 1 for a value that can be converted, 0 for others.
+/// Returns 1 for a value that can be converted, 0 for others.
 pub(crate) fn is_convertible(name: &str, value: &Typed, to: &SqlType) -> Result<Typed, SqlError> {
     let converted = value.clone().convert(to, 0, true)?;
     let mut typed = call(name, vec![converted], SqlType::Int, |values| {
@@ -32,7 +32,7 @@ pub(crate) fn is_convertible(name: &str, value: &Typed, to: &SqlType) -> Result<
     Ok(typed)
 }
 
-/// A call whose arguments are cast first; NULL in, NULL out.
+/// Makes a call whose arguments are cast first; NULL in, NULL out.
 pub fn strict(
     name: &str,
     arguments: Vec<(Typed, SqlType)>,
@@ -42,7 +42,7 @@ pub fn strict(
     strict_by_column(name, arguments, result, None, kernel)
 }
 
-/// As [`strict`], of a function that may have a column form.
+/// Makes a call like [`strict`], of a function that may have a column form.
 pub(super) fn strict_by_column(
     name: &str,
     arguments: Vec<(Typed, SqlType)>,

@@ -97,7 +97,7 @@ fn vector_property(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     strict(&name, vec![(value, sql_type)], result, move |_| Ok(found.clone()))
 }
 
-/// An argument that has to be a vector. Errors: 8116 for other types.
+/// Checks that an argument is a vector. Errors: 8116 for other types.
 fn vector_argument(call: &Call<'_, dyn Facts>, value: Typed, place: usize) -> Result<Typed, SqlError> {
     if matches!(value.sql_type, SqlType::Vector { .. }) {
         return Ok(value);
@@ -106,7 +106,7 @@ fn vector_argument(call: &Call<'_, dyn Facts>, value: Typed, place: usize) -> Re
     Err(invalid_argument(call, &name, place))
 }
 
-/// An argument that has to be a word, and the type it is read in. Errors: 8116 for what is no text.
+/// Checks that an argument is a word, and returns the type it is read in. Errors: 8116 for other types.
 fn word_argument(
     call: &Call<'_, dyn Facts>,
     value: Typed,
@@ -128,12 +128,12 @@ fn vector(bytes: &[u8]) -> Result<Vector, SqlError> {
     Vector::from_bytes(bytes).map_err(|error| vector_error(&error))
 }
 
-/// A float, or NULL for what is none.
+/// Returns a float, or NULL for NaN and infinity.
 fn number(value: f64) -> Datum {
     if value.is_finite() { Datum::Float(value) } else { Datum::Null }
 }
 
-/// The distance of two vectors. Errors: 42201 for an unknown metric.
+/// Computes the distance of two vectors. Errors: 42201 for an unknown metric.
 fn distance(metric: &str, left: &Vector, right: &Vector) -> Result<f64, SqlError> {
     let pairs = || {
         let right = right.elements().iter().map(|element| f64::from(*element));
@@ -153,7 +153,7 @@ fn distance(metric: &str, left: &Vector, right: &Vector) -> Result<f64, SqlError
     })
 }
 
-/// The length of a vector. Errors: 42210 for an unknown norm.
+/// Computes the length of a vector. Errors: 42210 for an unknown norm.
 fn norm(kind: &str, elements: &[f32]) -> Result<f64, SqlError> {
     let absolute = elements.iter().map(|element| f64::from(*element).abs());
     Ok(match kind.trim_end().to_ascii_lowercase().as_str() {

@@ -60,7 +60,7 @@ impl Argument<'_> {
 }
 
 impl<'a> Columns<'a> {
-    /// The arguments, of the given types, for `rows` rows. `page` is the code page of the result.
+    /// Makes the arguments, of the given types, for `rows` rows. `page` is the code page of the result.
     pub fn new(
         arguments: Vec<ColumnarValue>,
         types: &'a [SqlType],
@@ -87,17 +87,18 @@ impl<'a> Columns<'a> {
         self.rows
     }
 
-    /// The type of the result.
+    /// Returns the type of the result.
     pub fn result(&self) -> &SqlType {
         self.result
     }
 
-    /// The code page of a result that is a text and not Unicode.
+    /// Returns the code page of a result that is a text and not Unicode.
     pub fn page(&self) -> Option<CodePage> {
         self.page
     }
 
-    /// The value of a row by the value form. Errors: those of the function; 8115 for a number out of the result's range.
+    /// Computes the value of a row by the value form. Errors: those of the function; 8115 for a number out of the
+    /// result's range.
     pub fn value(&self, row: usize) -> Result<Datum, SqlError> {
         let mut values = self.row_values.try_borrow_mut().map_err(|error| SqlError::internal(error))?;
         for (argument, value) in self.arguments.iter().zip(values.iter_mut()) {
@@ -108,25 +109,25 @@ impl<'a> Columns<'a> {
         Ok(value)
     }
 
-    /// An argument that is a text; None if it is something else.
+    /// Returns an argument that is a text; `None` for any other.
     pub fn texts(&self, at: usize) -> Option<Texts<'_>> {
         let argument = self.arguments.get(at)?;
         let array = argument.array.as_string_opt::<i32>()?;
         Some(Texts { array, is_constant: argument.is_constant })
     }
 
-    /// All arguments, if they are texts.
+    /// Returns all arguments, if they are texts.
     pub fn all_texts(&self) -> Option<Vec<Texts<'_>>> {
         (0..self.arguments.len()).map(|at| self.texts(at)).collect()
     }
 
-    /// An argument's array if it has a value for each row.
+    /// Returns an argument's array if it has a value for each row.
     pub fn array(&self, at: usize) -> Option<&ArrayRef> {
         let argument = self.arguments.get(at)?;
         (argument.is_sound && !argument.is_constant).then_some(&argument.array)
     }
 
-    /// An argument that is a whole number; None if it is something else.
+    /// Returns an argument that is a whole number; `None` for any other.
     pub fn ints(&self, at: usize) -> Option<Ints<'_>> {
         let argument = self.arguments.get(at)?;
         if !argument.is_sound {
@@ -140,7 +141,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The rows for which an argument is NULL; None if there are none.
+    /// Returns the rows for which an argument is NULL; `None` if there are none.
     pub fn nulls(&self) -> Option<NullBuffer> {
         self.arguments.iter().fold(None, |nulls, argument| {
             let own = match argument.is_constant {
@@ -164,7 +165,7 @@ pub(crate) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// The text of a row; anything for NULL.
+    /// Returns the text of a row; any text for NULL.
     #[inline]
     pub fn at(&self, row: usize) -> &'a str {
         let row = if self.is_constant { 0 } else { row };
@@ -177,7 +178,7 @@ impl<'a> Texts<'a> {
         row < self.array.len() && self.array.is_valid(row)
     }
 
-    /// The column, if it has a text for each row.
+    /// Returns the column, if it has a text for each row.
     pub fn column(&self) -> Option<&'a StringArray> {
         (!self.is_constant).then_some(self.array)
     }
@@ -203,7 +204,7 @@ pub(crate) enum Ints<'a> {
 }
 
 impl Ints<'_> {
-    /// The number of a row; None for NULL and for what is no whole number.
+    /// Returns the number of a row; `None` for NULL and for other values.
     pub fn at(&self, row: usize) -> Option<i64> {
         match self {
             Ints::Constant(value) => Some(*value),

@@ -15,7 +15,7 @@ use crate::datum::{Datum, data_type};
 use crate::running;
 use crate::types::{as_decimal, is_integer, is_text};
 
-/// The column form of a conversion, if it has one. `lenient` gives NULL instead of an error.
+/// Returns the column form of a conversion, if it has one. `lenient` gives NULL instead of an error.
 pub(crate) fn conversion(
     from: &SqlType,
     to: &SqlType,
@@ -34,7 +34,7 @@ pub(crate) fn conversion(
     }
 }
 
-/// Between texts: what is too long is cut, the types of fixed length are padded.
+/// Converts between texts: cuts texts that are too long, and pads types of fixed length.
 fn text_to_text(to: SqlType, page: CodePage) -> ColumnForm {
     let limit = length_limit(&to);
     let is_fixed = matches!(to, SqlType::Char { .. } | SqlType::NChar { .. });
@@ -68,7 +68,7 @@ fn text_to_text(to: SqlType, page: CodePage) -> ColumnForm {
     })
 }
 
-/// From a text to a number, date or time.
+/// Converts a text to a number, date or time.
 fn from_text(from: SqlType, to: SqlType, style: i32, lenient: bool) -> ColumnForm {
     Arc::new(move |columns| {
         let Some(own) = columns.texts(0) else { return Ok(None) };
@@ -83,7 +83,7 @@ fn from_text(from: SqlType, to: SqlType, style: i32, lenient: bool) -> ColumnFor
 /// Writes a value of a column as text.
 type Writer = fn(&dyn Array, usize, &SqlType, &mut Vec<u8>);
 
-/// From a whole number, a decimal or a date.
+/// Converts a whole number, a decimal or a date to text.
 fn to_text(from: &SqlType, to: &SqlType, style: i32) -> Option<ColumnForm> {
     let writer: Writer = match from {
         from if is_integer(from) => |array, row, from, out| {
@@ -120,7 +120,7 @@ fn to_text(from: &SqlType, to: &SqlType, style: i32) -> Option<ColumnForm> {
     }))
 }
 
-/// From a decimal to a decimal of another shape.
+/// Converts a decimal to a decimal of another shape.
 fn rescaled(from: &SqlType, to: SqlType) -> Option<ColumnForm> {
     let (_, from_scale) = as_decimal(from)?;
     let (_, to_scale) = as_decimal(&to)?;

@@ -9,7 +9,7 @@ use super::passes::{LONG_BYTES, texts, texts_but};
 /// Longest text that REPLACE looks for here.
 const NEEDLE_MAX: usize = 32;
 
-/// CONCAT, or CONCAT_WS if `separated`: NULL is left out.
+/// Makes CONCAT, or CONCAT_WS if `separated`: NULL is left out.
 pub(crate) fn joined(separated: bool) -> ColumnForm {
     Arc::new(move |columns| {
         let Some(all) = columns.all_texts() else { return Ok(None) };
@@ -36,7 +36,7 @@ pub(crate) fn joined(separated: bool) -> ColumnForm {
     })
 }
 
-/// `left + right`, of at most `limit` units.
+/// Makes `left + right`, of at most `limit` units.
 pub(crate) fn concatenated(limit: Option<usize>) -> ColumnForm {
     Arc::new(move |columns| {
         let (Some(left), Some(right)) = (columns.texts(0), columns.texts(1)) else { return Ok(None) };
@@ -54,7 +54,7 @@ pub(crate) fn concatenated(limit: Option<usize>) -> ColumnForm {
     })
 }
 
-/// REPLACE, with `fold` whatever the case, of at most `limit` units.
+/// Makes REPLACE, with `fold` in any case, of at most `limit` units.
 pub(crate) fn replaced(fold: bool, limit: Option<usize>) -> ColumnForm {
     Arc::new(move |columns| {
         let (Some(own), Some(from), Some(to)) = (columns.texts(0), columns.texts(1), columns.texts(2)) else {

@@ -21,7 +21,7 @@ pub(crate) enum LetterCase {
 }
 
 impl LetterCase {
-    /// A character in this case, if that is one character that the code page has.
+    /// Converts a character to this case, if that is one character that the code page has.
     pub fn of(self, ch: char, page: Option<CodePage>) -> char {
         if ch.is_ascii() {
             return match self {
@@ -54,7 +54,7 @@ fn single(ch: char, mut other: impl Iterator<Item = char>, page: Option<CodePage
     }
 }
 
-/// UPPER and LOWER.
+/// Makes UPPER and LOWER.
 pub(crate) fn cased(case: LetterCase) -> ColumnForm {
     Arc::new(move |columns| {
         let Some(own) = columns.texts(0) else { return Ok(None) };
@@ -75,7 +75,7 @@ pub(crate) fn cased(case: LetterCase) -> ColumnForm {
     })
 }
 
-/// A column all of whose letters are ASCII: its bytes at once. None for other columns.
+/// Converts the bytes of a column whose letters are all ASCII at once. `None` for other columns.
 fn ascii(array: &StringArray, case: LetterCase) -> Result<Option<ArrayRef>, SqlError> {
     let offsets = array.value_offsets();
     let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return Ok(None) };

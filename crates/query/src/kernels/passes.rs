@@ -18,7 +18,8 @@ const ROWS_AT_ONCE: usize = 1 << 10;
 /// Texts from here on are left to the value form, which can be stopped within one.
 pub(super) const LONG_BYTES: usize = 1 << 16;
 
-/// A text for each row whose arguments are all there. `write` appends it, or is false for a row that the value form computes.
+/// Makes a text for each row whose arguments are all present. `write` appends it, or returns false for a row that the
+/// value form computes.
 pub(super) fn texts(
     columns: &Columns<'_>,
     bytes: usize,
@@ -28,7 +29,7 @@ pub(super) fn texts(
     texts_but(columns, nulls.as_ref(), bytes, write)
 }
 
-/// As [`texts`], with NULL for the rows of `nulls`.
+/// Makes texts like [`texts`], with NULL for the rows of `nulls`.
 pub(super) fn texts_but(
     columns: &Columns<'_>,
     nulls: Option<&NullBuffer>,
@@ -63,7 +64,7 @@ pub(super) fn texts_but(
     column.finish().map(Some)
 }
 
-/// A value for each row whose arguments are all there.
+/// Computes a value for each row whose arguments are all present.
 pub(super) fn values(
     columns: &Columns<'_>,
     mut compute: impl FnMut(usize) -> Result<Datum, SqlError>,
@@ -86,7 +87,8 @@ pub(super) fn values(
     Ok(Some(Datum::array(&values, columns.result())))
 }
 
-/// A piece of the first argument for each row. `piece` gives its place, or None for a row that the value form computes.
+/// Takes a piece of the first argument for each row. `piece` returns its place, or `None` for a row that the value form
+/// computes.
 pub(super) fn pieces(
     columns: &Columns<'_>,
     texts: Texts<'_>,

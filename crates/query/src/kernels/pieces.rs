@@ -9,7 +9,7 @@ use super::ColumnForm;
 use super::passes::{LONG_BYTES, pieces, values};
 use crate::datum::Datum;
 
-/// A text without the blanks at its start or its end or both.
+/// Trims the blanks at a text's start or its end or both.
 pub(crate) fn trimmed(start: bool, end: bool) -> ColumnForm {
     Arc::new(move |columns| {
         let Some(texts) = columns.texts(0) else { return Ok(None) };
@@ -21,7 +21,7 @@ pub(crate) fn trimmed(start: bool, end: bool) -> ColumnForm {
     })
 }
 
-/// LEFT, or RIGHT.
+/// Makes LEFT, or RIGHT.
 pub(crate) fn end_of(left: bool) -> ColumnForm {
     Arc::new(move |columns| {
         let (Some(texts), Some(counts)) = (columns.texts(0), columns.ints(1)) else { return Ok(None) };
@@ -38,7 +38,7 @@ pub(crate) fn end_of(left: bool) -> ColumnForm {
     })
 }
 
-/// SUBSTRING of a text.
+/// Makes SUBSTRING of a text.
 pub(crate) fn substring() -> ColumnForm {
     Arc::new(|columns| {
         let (Some(texts), Some(starts), Some(counts)) = (columns.texts(0), columns.ints(1), columns.ints(2))
@@ -55,7 +55,7 @@ pub(crate) fn substring() -> ColumnForm {
     })
 }
 
-/// LEN: `count` gives the length of a text without the blanks at its end.
+/// Makes LEN: `count` returns the length of a text without the blanks at its end.
 pub(crate) fn length(count: fn(&str) -> Result<usize, SqlError>) -> ColumnForm {
     Arc::new(move |columns| {
         let Some(texts) = columns.texts(0) else { return Ok(None) };
@@ -63,7 +63,7 @@ pub(crate) fn length(count: fn(&str) -> Result<usize, SqlError>) -> ColumnForm {
     })
 }
 
-/// SUBSTRING's window: it may begin before the text, and then is shorter. Errors: 537.
+/// Returns SUBSTRING's window: it may begin before the text, and then is shorter. Errors: 537.
 pub(crate) fn window(start: i64, count: i64, length: usize) -> Result<Range<usize>, SqlError> {
     if count < 0 {
         return Err(SqlError::new(
@@ -84,7 +84,8 @@ fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }
 
-/// The byte at which the unit at `index` begins, or the end of the text. None within a character of two units.
+/// Returns the byte at which the unit at `index` begins, or the end of the text. `None` within a character of two
+/// units.
 fn place(text: &str, index: usize) -> Option<usize> {
     if text.is_ascii() {
         return Some(index.min(text.len()));

@@ -21,7 +21,7 @@ pub(crate) struct TextColumn {
 }
 
 impl TextColumn {
-    /// Room for texts of so many rows and bytes.
+    /// Reserves room for texts of this many rows and bytes.
     pub fn with_capacity(rows: usize, bytes: usize) -> TextColumn {
         let mut ends = Vec::with_capacity(rows + 1);
         ends.push(0);
@@ -75,14 +75,14 @@ impl TextColumn {
         Ok(())
     }
 
-    /// The column.
+    /// Returns the column.
     pub fn finish(mut self) -> Result<ArrayRef, SqlError> {
         let nulls = self.nulls.finish();
         column(self.text.into_bytes(), self.ends, nulls)
     }
 }
 
-/// A column of texts from their bytes and the places where they end, the first of which is 0.
+/// Makes a column of texts from their bytes and the places where they end, the first of which is 0.
 pub(crate) fn column(
     bytes: Vec<u8>,
     ends: Vec<i32>,

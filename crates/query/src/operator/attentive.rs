@@ -16,7 +16,7 @@ use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, NestedL
 
 use crate::running;
 
-/// The same join with a condition that can be stopped; any other operator as it is.
+/// Makes a join's condition stoppable; returns any other operator unchanged.
 pub(crate) fn attentive(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(join) = plan.downcast_ref::<HashJoinExec>()
         && let Some(filter) = join.filter()

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Sign
 
 use super::moving::{Known, MovingKind};
 
-/// The aggregate of the distinct values of its argument, a float, whether the call says DISTINCT or not.
+/// Makes the aggregate of the distinct values of its argument, a float, even if the call does not say DISTINCT.
 pub fn distinct_spread(kind: MovingKind) -> Arc<AggregateUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(AggregateUDF::from(DistinctSpread { kind, name: format!("distinct_{kind:?}"), signature }))

@@ -10,7 +10,7 @@ use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility};
 
-/// The aggregate that gives the value in its first argument with the smallest or largest key, its second.
+/// Makes the aggregate that returns the value of its first argument with the smallest or largest key, its second.
 pub fn extreme(largest: bool) -> Arc<AggregateUDF> {
     let signature = Signature::any(2, Volatility::Immutable);
     Arc::new(AggregateUDF::from(Extreme { largest, signature }))

@@ -29,7 +29,8 @@ pub(crate) struct Grouping {
 }
 
 impl Grouping {
-    /// The groups of a plan whose expressions can be evaluated directly, as `physical` decides; None if it has others.
+    /// Returns the groups of a plan whose expressions can be evaluated directly, as `physical` decides; `None` if it
+    /// has others.
     pub fn of(
         plan: &Aggregate,
         physical: impl Fn(&Expr, &DFSchema) -> std::result::Result<Option<Arc<dyn PhysicalExpr>>, SqlError>,
@@ -82,7 +83,7 @@ impl Grouping {
         Ok(Some(Grouping { keys, aggregates, schema: Arc::new(Schema::new(fields)) }))
     }
 
-    /// Each distinct row of a plan once; None if the planner must compare the rows.
+    /// Makes each distinct row of a plan a group; `None` if the planner must compare the rows.
     pub fn distinct(schema: &DFSchema) -> Option<Grouping> {
         let fields = schema.fields();
         if fields.is_empty() || !fields.iter().all(|field| has_one_form(field.data_type())) {
@@ -101,7 +102,7 @@ impl Grouping {
         !self.keys.is_empty()
     }
 
-    /// The groups of all rows, in the order of their first rows; None if there are none.
+    /// Computes the groups of all rows, in the order of their first rows; `None` if there are none.
     pub fn groups(&self, batches: &[RecordBatch]) -> std::result::Result<Option<RecordBatch>, SqlError> {
         let groups = match batches.first() {
             Some(first) => {
@@ -150,7 +151,7 @@ impl Grouping {
     }
 }
 
-/// The group of each row, and the first row of each group.
+/// Returns the group of each row, and the first row of each group.
 fn numbered(keys: &[ArrayRef]) -> Result<(Vec<usize>, UInt32Array)> {
     let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
     let rows = RowConverter::new(fields)?.convert_columns(keys)?;
@@ -170,7 +171,7 @@ pub(crate) fn has_one_form(data_type: &DataType) -> bool {
     !data_type.is_floating() && !data_type.is_nested()
 }
 
-/// Without NOT NULL: a kernel may know less than the plan.
+/// Makes a field nullable: a kernel may know less than the plan.
 fn loose(field: &Field) -> Field {
     field.clone().with_nullable(true)
 }

@@ -16,7 +16,7 @@ use futures::{StreamExt, TryStreamExt};
 
 use crate::one_input::{OneInputExec, Step};
 
-/// The plan, of one partition, with every place where partitions meet unordered in the order of the partitions.
+/// Keeps the order of partitions at every place where they would meet unordered. The resulting plan has one partition.
 pub(crate) fn in_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let plan = plan
         .transform_up(|plan| Ok(replaced(&plan).map_or_else(|| Transformed::no(plan), Transformed::yes)))?;

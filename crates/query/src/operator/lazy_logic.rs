@@ -92,7 +92,8 @@ pub(crate) fn lazy_choice(expr: Expr) -> Result<Expr> {
     Ok(rest)
 }
 
-/// The operands of nested ANDs or ORs: as one those that cannot fail, and then the others as they are written.
+/// Returns the operands of nested ANDs or ORs: those that cannot fail as a single one, then the others as they are
+/// written.
 fn operands_of(expr: Expr, operator: Operator) -> Result<Vec<Expr>> {
     let (mut cheap, mut others) = (None, Vec::new());
     let mut waiting = vec![expr];

@@ -19,13 +19,13 @@ use crate::provider::StoredTable;
 /// In a state's configuration: its plans join sorted rows.
 struct MergeJoins;
 
-/// The state whose plans join sorted rows.
+/// Makes a state whose plans join sorted rows.
 pub(crate) fn with_merge_joins(state: &SessionState) -> SessionState {
     let config = state.config().clone().with_extension(Arc::new(MergeJoins));
     SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build()
 }
 
-/// The plan with its joins as the state wants them. It has not been optimised: what must be sorted is not yet.
+/// Chooses the joins of a plan as the state wants them. The plan is not optimised yet, so sorts are still to be added.
 pub(crate) fn joined_by(
     state: &SessionState,
     plan: Arc<dyn ExecutionPlan>,

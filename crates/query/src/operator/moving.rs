@@ -28,7 +28,7 @@ pub enum MovingKind {
     PopulationDeviation,
 }
 
-/// The aggregate `of` float, which computes frames that move in its own way and everything else in the engine's.
+/// Wraps the aggregate `of` float, to compute moving frames differently and everything else as the engine does.
 pub fn moving(kind: MovingKind, of: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(AggregateUDF::from(Moving { kind, of, name: format!("moving_{kind:?}"), signature }))
@@ -107,7 +107,7 @@ impl Known {
         }
     }
 
-    /// The value of an aggregate of the rows.
+    /// Returns the value of an aggregate of the rows.
     pub fn value(self, kind: MovingKind) -> Option<f64> {
         let rows = match kind {
             MovingKind::Variance | MovingKind::Deviation => self.count - 1.0,

@@ -20,7 +20,7 @@ pub(crate) trait Step: Clone + Send + Sync + 'static {
     /// True if nothing is known of the rows but their partitions.
     const SAYS_NOTHING: bool = false;
 
-    /// The batches of a partition.
+    /// Returns the batches of a partition.
     fn run(
         &self,
         input: &Arc<dyn ExecutionPlan>,
@@ -38,7 +38,7 @@ pub(crate) struct OneInputExec<S> {
 }
 
 impl<S: Step> OneInputExec<S> {
-    /// An operator with the properties of its input.
+    /// Makes an operator with the properties of its input.
     pub(crate) fn new(input: Arc<dyn ExecutionPlan>, step: S) -> Self {
         let properties = if S::SAYS_NOTHING { Some(Arc::new(unknown(&input))) } else { None };
         Self { input, properties, step }
@@ -49,7 +49,7 @@ impl<S: Step> OneInputExec<S> {
         &self.step
     }
 
-    /// An operator with properties of its own, such as fewer partitions.
+    /// Makes an operator with properties of its own, such as fewer partitions.
     pub(crate) fn with_properties(
         input: Arc<dyn ExecutionPlan>,
         properties: Arc<PlanProperties>,

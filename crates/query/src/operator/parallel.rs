@@ -139,7 +139,8 @@ fn dealt(partitions: Vec<SendableRecordBatchStream>, count: usize) -> Vec<Sendab
     hands.into_iter().filter_map(stream).collect()
 }
 
-/// The engine's rules but those that lose rows: there are no subqueries, and conditions are pushed down with care.
+/// Returns the engine's rules except those that lose rows: there are no subqueries, and conditions are pushed down with
+/// care.
 fn sound_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let rules = Optimizer::new()
         .rules
@@ -154,7 +155,7 @@ fn sound_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     sound.collect()
 }
 
-/// Why a query is not cut into partitions; None: it can be, and is worth it.
+/// Says why a query is not cut into partitions. `None`: it can be, and is worth it.
 fn why_serial(plan: &LogicalPlan) -> Result<Option<SerialReason>, SqlError> {
     let (mut reason, mut bytes) = (None, 0);
     // The engine's own plans know too much of the order of some rows, which counts where one is wanted.

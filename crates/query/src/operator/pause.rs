@@ -23,7 +23,7 @@ use tsql::SqlError;
 /// The time for which a query computes before it yields the thread to others.
 pub(crate) const WORK_SPAN: Duration = Duration::from_millis(5);
 
-/// The plan with a pause behind every operator. Whichever thread runs a part of it works for `running`.
+/// Puts a pause behind every operator of a plan. Any thread that runs a part of it works for `running`.
 pub(crate) fn with_pauses(plan: Arc<dyn ExecutionPlan>, running: &Running) -> Result<Arc<dyn ExecutionPlan>> {
     let paused = |plan| -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
         let pause = Pause { running: running.clone() };

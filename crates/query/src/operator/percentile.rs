@@ -11,7 +11,7 @@ use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility};
 
-/// The aggregate of the values in its first argument, ordered by its second.
+/// Makes the aggregate of the values in its first argument, ordered by its second.
 ///
 /// `continuous` interpolates between two values of type float; otherwise the result is one of the values. `fraction` is 0 to 1.
 pub fn percentile(continuous: bool, fraction: f64, descending: bool) -> Arc<AggregateUDF> {
@@ -90,7 +90,7 @@ struct PercentileAccumulator {
 }
 
 impl PercentileAccumulator {
-    /// The values that are not NULL, and the positions of them in their order.
+    /// Returns the values that are not NULL, and their positions in order.
     fn sorted(&self) -> Result<Option<(ArrayRef, Vec<usize>)>> {
         let all = |parts: &[ArrayRef]| -> Result<ArrayRef> {
             Ok(concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>())?)

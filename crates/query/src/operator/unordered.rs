@@ -26,12 +26,13 @@ use crate::lazy_logic::{computes, lazy_choice, with_lazy_logic};
 use crate::one_input::{OneInputExec, Step};
 use crate::window_keys::over_columns;
 
-/// The planner that knows the operator.
+/// Makes the planner that knows the operator.
 pub(crate) fn physical_planner() -> DefaultPhysicalPlanner {
     DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(UnorderedPlanner)])
 }
 
-/// An optimised plan with that operator where it is needed. Its conditions are cut in two: cheap ones that cannot fail come first.
+/// Puts the operator into an optimised plan where it is needed. Splits its conditions in two: cheap ones that cannot
+/// fail come first.
 pub(crate) fn guarded(plan: LogicalPlan) -> Result<LogicalPlan> {
     plan.transform_up(|node| {
         let node = match node {
@@ -81,8 +82,8 @@ fn shielded(filter: Filter) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(lazy_choice(others)?, input)?)))
 }
 
-/// The conditions that cannot fail, such as comparisons of columns and constants, and the others, which are to be looked at for the rows
-/// only that the first leave; None if there are not both.
+/// Separates the conditions that cannot fail, such as comparisons of columns and constants. The others are evaluated
+/// only for the rows that these leave. `None` if there are not both.
 pub(crate) fn cheap_first(condition: &Expr) -> Result<Option<(Expr, Expr)>> {
     let (mut cheap, mut others) = (Vec::new(), Vec::new());
     for part in split_conjunction(condition) {
@@ -176,7 +177,7 @@ impl Step for PassedOn {
     }
 }
 
-/// The plan without that operator: what had to be sorted is.
+/// Removes the operator from a plan, once sorts are planned.
 pub(crate) fn without_unordered(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let plan = plan.transform_up(|node| match node.is::<OneInputExec<PassedOn>>() {
         true => Ok(node.children().first().map_or_else(

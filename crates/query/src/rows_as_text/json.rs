@@ -18,7 +18,7 @@ pub(super) fn check_names(columns: &[TextColumn]) -> Result<(), SqlError> {
     Err(SqlError::new(13605, 16, 1, text))
 }
 
-/// The rows with what ROOT and WITHOUT_ARRAY_WRAPPER add.
+/// Adds the text of ROOT and WITHOUT_ARRAY_WRAPPER to the rows.
 pub(super) fn wrapped(clause: &ForJson, rows: &str) -> String {
     match &clause.root {
         Some(root) => format!("{{{}:[{rows}]}}", quoted(root)),
@@ -27,7 +27,7 @@ pub(super) fn wrapped(clause: &ForJson, rows: &str) -> String {
     }
 }
 
-/// A string of JSON, escaped as SQL Server does it.
+/// Quotes a JSON string, escaped as SQL Server does it.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -49,7 +49,7 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A value of JSON. Errors: 13604 for types that have no JSON form.
+/// Writes a value of JSON. Errors: 13604 for types that have no JSON form.
 pub(crate) fn value(value: Datum, sql_type: &SqlType, nested: bool) -> Result<String, SqlError> {
     if let (SqlType::SqlVariant, Datum::Binary(body)) = (sql_type, &value) {
         let (inner, base) = super::super::convert::base_of(body)?;

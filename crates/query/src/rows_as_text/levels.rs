@@ -12,7 +12,7 @@ pub(super) struct Level {
     pub columns: Vec<usize>,
 }
 
-/// The levels of columns. A column of no table belongs to the table before it.
+/// Groups columns into levels. A column of no table belongs to the table before it.
 pub(super) fn levels(columns: &[TextColumn]) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     let mut current = 0;
@@ -33,7 +33,7 @@ pub(super) fn levels(columns: &[TextColumn]) -> Vec<Level> {
     levels
 }
 
-/// The first level whose values are not those of the row before; the last level if none is.
+/// Returns the first level whose values differ from those of the row before; the last level if none does.
 pub(super) fn first_change<T: PartialEq>(levels: &[Level], before: &[T], row: &[T]) -> usize {
     let differs = |level: &Level| level.columns.iter().any(|at| before.get(*at) != row.get(*at));
     levels.iter().position(differs).unwrap_or(levels.len().saturating_sub(1))

@@ -30,7 +30,7 @@ use super::Datum;
 use tsql::SqlError;
 use tsql::for_clause::{ForClause, XmlShape};
 
-/// The aggregate that writes rows of `columns` as `clause` says.
+/// Makes the aggregate that writes rows of `columns` as `clause` says.
 ///
 /// Errors: names that cannot be written (13601, 13605, 6809, 6850, 6852, 6864).
 pub fn rows_as_text(clause: &ForClause, columns: Vec<TextColumn>) -> Result<Arc<AggregateUDF>, SqlError> {

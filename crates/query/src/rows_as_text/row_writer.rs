@@ -24,7 +24,7 @@ pub struct TextColumn {
 pub(crate) trait RowWriter: fmt::Debug + Send + Sync {
     /// Adds a row: the values of all columns.
     fn add(&mut self, row: Vec<Datum>) -> Result<(), SqlError>;
-    /// The text of all rows so far, without what goes around them; None if there was none.
+    /// Returns the text of all rows so far, without the text around them; `None` if there was no row.
     fn rows(&self) -> Option<String>;
     /// Bytes that it holds.
     fn size(&self) -> usize;

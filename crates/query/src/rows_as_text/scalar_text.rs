@@ -6,7 +6,7 @@ use super::super::Datum;
 use super::super::convert::{base64, convert};
 use tsql::SqlError;
 
-/// The text of a value that is not NULL: dates by ISO 8601, approximate numbers with an exponent, bytes in base 64.
+/// Formats a value that is not NULL: dates by ISO 8601, approximate numbers with an exponent, bytes in base 64.
 pub(super) fn scalar_text(value: Datum, sql_type: &SqlType) -> Result<String, SqlError> {
     let style = match sql_type {
         SqlType::Real => 1,

@@ -22,7 +22,7 @@ pub(super) fn check_names(columns: &[TextColumn]) -> Result<(), SqlError> {
     Err(SqlError::new(6809, 16, 1, text))
 }
 
-/// The rows within the element of ROOT.
+/// Puts the rows into the element of ROOT.
 pub(super) fn rooted(root: Option<&str>, rows: &str) -> String {
     match root {
         Some(root) => format!("<{0}>{rows}</{0}>", element_name(root)),
@@ -30,7 +30,7 @@ pub(super) fn rooted(root: Option<&str>, rows: &str) -> String {
     }
 }
 
-/// A name with what XML does not allow in one as `_xHHHH_`.
+/// Escapes characters that XML does not allow in a name as `_xHHHH_`.
 pub(super) fn element_name(name: &str) -> String {
     let mut written = String::with_capacity(name.len());
     for (at, ch) in name.chars().enumerate() {
@@ -45,13 +45,13 @@ pub(super) fn element_name(name: &str) -> String {
     written
 }
 
-/// A value within an element.
+/// Writes a value within an element.
 pub(super) fn content(value: Datum, sql_type: &SqlType, nested: bool) -> Result<String, SqlError> {
     let text = plain(value, sql_type)?;
     Ok(if nested || *sql_type == SqlType::Xml { text } else { escaped(&text, false) })
 }
 
-/// A value within the quotes of an attribute.
+/// Writes a value within the quotes of an attribute.
 pub(super) fn attribute(value: Datum, sql_type: &SqlType) -> Result<String, SqlError> {
     Ok(escaped(&plain(value, sql_type)?, true))
 }

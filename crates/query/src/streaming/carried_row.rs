@@ -12,7 +12,8 @@ pub(super) fn carry(query: &mut Query, source: &str) -> bool {
     carry_from(query, source, &mut Vec::new())
 }
 
-/// `carriers` are common tables that carry the number already.
+/// Makes a query carry the row number through, and returns false if it cannot. `carriers` are common tables that carry
+/// it already.
 fn carry_from(query: &mut Query, source: &str, carriers: &mut Vec<String>) -> bool {
     let outside = carriers.len();
     for CommonTable { name, columns, query: inner } in &mut query.with {

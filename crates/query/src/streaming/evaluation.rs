@@ -96,7 +96,7 @@ fn divided(
     Ok(Values { array, failed })
 }
 
-/// An array in the type that was planned.
+/// Casts an array to the planned type.
 pub(super) fn of_type(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, SqlError> {
     if array.data_type() == data_type {
         return Ok(Arc::clone(array));

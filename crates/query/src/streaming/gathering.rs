@@ -37,7 +37,7 @@ impl Gathering {
         &self.result
     }
 
-    /// The next rows; None at the end. The first call reads the [`Feed`](super::Feed), which must be filled.
+    /// Returns the next rows; `None` at the end. The first call reads the [`Feed`](super::Feed), which must be filled.
     ///
     /// # Errors
     /// Those of the stream and of any value: 701 if there is no more memory.

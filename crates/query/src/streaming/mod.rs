@@ -91,7 +91,7 @@ impl Streaming {
         Gathering::new(plan, result, running, context, cancellation).map(Streaming::Gathering)
     }
 
-    /// The columns of the result.
+    /// Returns the columns of the result.
     pub fn columns(&self) -> &[OutputColumn] {
         match self {
             Streaming::RowWise(query) => &query.result().columns,

@@ -143,7 +143,7 @@ impl RowWise {
         &self.result
     }
 
-    /// The columns of the stream that it reads.
+    /// Returns the columns of the stream that it reads.
     pub fn reads(&self) -> &[usize] {
         &self.reads
     }
@@ -313,7 +313,7 @@ impl RowWise {
     }
 }
 
-/// The columns that the only reading of the stream has.
+/// Returns the columns that the only reading of the stream has.
 pub(super) fn read_columns(plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<usize>> {
     if let Some(source) = source_rows(plan) {
         return Some(source.step().columns.clone());
@@ -378,7 +378,7 @@ fn note(
     }
 }
 
-/// A value as text. Bytes are left out: some stand for dates.
+/// Formats a value. Bytes are left out: some stand for dates.
 fn shown(array: &dyn Array, at: usize) -> Option<String> {
     if matches!(array.data_type(), DataType::Binary | DataType::FixedSizeBinary(_)) || at >= array.len() {
         return None;
@@ -393,7 +393,7 @@ fn shown(array: &dyn Array, at: usize) -> Option<String> {
     })
 }
 
-/// The rows that a mask chooses.
+/// Keeps the rows that a mask chooses.
 fn chosen(portion: Portion, mask: &BooleanArray) -> Result<Portion, SqlError> {
     if mask.null_count() == 0 && !mask.has_false() {
         return Ok(portion);
@@ -403,7 +403,7 @@ fn chosen(portion: Portion, mask: &BooleanArray) -> Result<Portion, SqlError> {
     Ok(Portion { batch, rows: rows.as_primitive().clone() })
 }
 
-/// A portion without the rows that come of failed rows.
+/// Drops the rows of a portion that come from failed rows.
 fn without(portion: &Portion, failed: &[FailedRow]) -> Result<Portion, SqlError> {
     let is_good = |row: &u32| failed.binary_search_by_key(&(*row as usize), |failure| failure.row).is_err();
     let mask = BooleanArray::from_iter(portion.rows.values().iter().map(|row| Some(is_good(row))));
@@ -420,7 +420,7 @@ fn batch_of(
         .map_err(|error| SqlError::internal(error))
 }
 
-/// The numbers that a join has carried, as indexes of rows.
+/// Returns the numbers that a join has carried, as indexes of rows.
 fn carried_rows(batch: &RecordBatch, column: usize) -> Result<UInt32Array, SqlError> {
     let numbers = batch
         .columns()
@@ -430,7 +430,7 @@ fn carried_rows(batch: &RecordBatch, column: usize) -> Result<UInt32Array, SqlEr
     Ok(numbers.values().iter().map(|number| u32::try_from(*number).unwrap_or(u32::MAX)).collect())
 }
 
-/// The plan's own error, as T-SQL's.
+/// Converts the plan's own error to T-SQL's.
 fn plan_failure(error: datafusion::common::DataFusionError) -> SqlError {
     plan_error(error)
 }

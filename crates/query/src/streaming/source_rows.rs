@@ -46,7 +46,7 @@ impl fmt::Debug for Feed {
 }
 
 impl Feed {
-    /// A table of this name and Exact schema, without rows.
+    /// Makes a table of this name and Exact schema, without rows.
     pub(crate) fn new(name: impl Into<String>, schema: &Schema) -> Feed {
         let fields = schema.fields().iter();
         let plain: Vec<_> =
@@ -54,12 +54,12 @@ impl Feed {
         Feed { name: name.into(), schema: Arc::new(Schema::new(plain)), filling: Arc::default() }
     }
 
-    /// The table's name in queries.
+    /// Returns the table's name in queries.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The schema of these of its columns.
+    /// Returns the schema of these of its columns.
     pub(super) fn read_schema(&self, columns: &[usize]) -> Result<SchemaRef> {
         projected(&self.schema, Some(&columns.to_vec()))
     }
@@ -77,7 +77,7 @@ impl Feed {
         *self.filling.lock() = Some(Filling::Read(batch));
     }
 
-    /// The table.
+    /// Returns the table.
     pub(crate) fn provider(&self) -> Arc<dyn TableProvider> {
         computed(FedTable(self.clone()))
     }
@@ -176,7 +176,7 @@ impl PartitionStream for FedPartition {
     }
 }
 
-/// Some columns of a batch under another schema.
+/// Puts some columns of a batch under another schema.
 fn relabelled(
     batch: &RecordBatch,
     columns: &[usize],

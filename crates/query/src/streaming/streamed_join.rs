@@ -12,7 +12,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use super::source_rows::SourceRows;
 use crate::one_input::OneInputExec;
 
-/// The operator's reading of the stream, if it is that.
+/// Returns the operator's reading of the stream, if it is that.
 pub(super) fn source_rows(node: &Arc<dyn ExecutionPlan>) -> Option<&OneInputExec<SourceRows>> {
     node.downcast_ref::<OneInputExec<SourceRows>>()
 }
@@ -21,7 +21,7 @@ fn reads_stream(plan: &Arc<dyn ExecutionPlan>) -> bool {
     source_rows(plan).is_some() || plan.children().into_iter().any(reads_stream)
 }
 
-/// The plan with the stream on the side of each join that is not kept in memory.
+/// Turns each join so that the stream is on the side that is not kept in memory.
 pub(super) fn with_stream_probing(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|node| {
         let children = node.children();
@@ -53,7 +53,7 @@ pub(super) fn is_chain(plan: &Arc<dyn ExecutionPlan>) -> bool {
     below(plan).is_some_and(is_chain)
 }
 
-/// The input of a condition or a select list.
+/// Returns the input of a condition or a select list.
 pub(super) fn below(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         return filter.fetch().is_none().then(|| filter.input());

@@ -16,18 +16,18 @@ pub(crate) struct Again {
 }
 
 impl Again {
-    /// A plan that has run or not.
+    /// Wraps a plan, which may have run.
     pub fn new(plan: Arc<dyn ExecutionPlan>) -> Again {
         Again { plan }
     }
 
-    /// All rows of the next run.
+    /// Runs the plan again and returns all rows.
     pub async fn collect(&mut self, context: &Arc<TaskContext>) -> Result<Vec<RecordBatch>> {
         self.plan = reset_plan_states(Arc::clone(&self.plan))?;
         collect(Arc::clone(&self.plan), Arc::clone(context)).await
     }
 
-    /// The plan's columns.
+    /// Returns the plan's columns.
     pub fn schema(&self) -> arrow::datatypes::SchemaRef {
         self.plan.schema()
     }

@@ -58,7 +58,7 @@ pub(crate) struct ApplyTable {
 }
 
 impl ApplyTable {
-    /// An apply. Names of columns must be unique over both sides.
+    /// Makes an apply. Names of columns must be unique over both sides.
     pub fn new(left: LogicalPlan, right: LogicalPlan, kind: ApplyKind) -> Result<ApplyTable> {
         let mut fields: Vec<Field> =
             left.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
@@ -87,23 +87,23 @@ impl ApplyTable {
         })
     }
 
-    /// The same, run for one outer value after the other.
+    /// Makes the apply run for one outer value after the other.
     pub fn row_by_row(self) -> ApplyTable {
         ApplyTable { row_by_row: true, ..self }
     }
 
-    /// The same, for rows only whose left column of this name is true.
+    /// Limits the apply to rows whose left column of this name is true.
     pub fn where_asked(self, asked: Option<String>) -> ApplyTable {
         ApplyTable { asked, ..self }
     }
 
-    /// The same of other plans. The left one may have more columns.
+    /// Replaces the plans of the sides. The left one may have more columns.
     pub fn with_sides(&self, left: LogicalPlan, right: LogicalPlan) -> Result<ApplyTable> {
         let (row_by_row, asked) = (self.row_by_row, self.asked.clone());
         Ok(ApplyTable { row_by_row, asked, ..ApplyTable::new(left, right, self.kind.clone())? })
     }
 
-    /// The table as a plan whose columns have no qualifiers.
+    /// Makes a plan of the table whose columns have no qualifiers.
     pub fn into_plan(self, name: &str) -> Result<LogicalPlan> {
         let names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
         let scan = LogicalPlanBuilder::scan(name, provider_as_source(computed(self)), None)?;
@@ -117,7 +117,7 @@ impl ApplyTable {
         scan.project(exprs)?.build()
     }
 
-    /// The left column whose value IN looks for.
+    /// Returns the left column whose value IN looks for.
     fn value(&self) -> Option<&str> {
         match &self.kind {
             ApplyKind::In { value, .. } => Some(value),
@@ -223,7 +223,7 @@ impl Rows for ApplyTable {
 }
 
 impl ApplyTable {
-    /// The right side, as it runs for few outer values and for many.
+    /// Plans the right side for few outer values and for many.
     async fn right_side(
         &self,
         state: &SessionState,
@@ -256,7 +256,7 @@ impl ApplyTable {
         Ok(RightSide { row, one, runs_max, many })
     }
 
-    /// The right side over the domain of its outer values: the number, and the columns that are looked at.
+    /// Plans the right side over the domain of its outer values: the number, and the columns that are read.
     fn over_domain(
         &self,
         state: &SessionState,
@@ -281,7 +281,7 @@ impl ApplyTable {
     }
 }
 
-/// The right side as a query that needs no plan, if it is one.
+/// Returns the right side as a query that needs no plan, if it is one.
 fn simple(state: &SessionState, right: &LogicalPlan) -> Result<Option<(SimpleQuery, SchemaRef)>> {
     let Some(parameters) = Parameters::of(state) else { return Ok(None) };
     let query = SimpleQuery::of_many(&parameters.bound_plan(right.clone())?).map_err(external)?;
@@ -335,7 +335,7 @@ impl RightAgain {
         }
     }
 
-    /// All rows of the next run.
+    /// Runs the plan again and returns all rows.
     async fn collect(&mut self, context: &Arc<TaskContext>) -> Result<Vec<RecordBatch>> {
         let mut run = match self {
             RightAgain::Planned(again) => return again.collect(context).await,
@@ -461,7 +461,7 @@ impl Run {
         }
     }
 
-    /// Some rows of the left side; None at the end.
+    /// Returns some rows of the left side; `None` at the end.
     async fn gathered(&mut self) -> Result<Option<RecordBatch>> {
         let (mut batches, mut bytes) = (Vec::new(), 0);
         while batches.len() < self.batches_max && bytes < LEFT_BYTES_MAX {
@@ -482,7 +482,7 @@ impl Run {
         })
     }
 
-    /// The right side's rows for some outer values.
+    /// Returns the right side's rows for some outer values.
     async fn found(&mut self, values: &Values) -> Result<Found> {
         let inner = Arc::clone(&self.inner);
         let right = &inner.right;

@@ -17,7 +17,7 @@ pub(crate) trait Rows: Send + Sync + 'static {
     /// The table's name in messages of the engine.
     const NAME: &'static str;
 
-    /// The columns.
+    /// Returns the columns.
     fn schema(&self) -> &SchemaRef;
 
     /// Returns true if [`chosen`](Self::chosen) can compute only the rows for which a condition holds.
@@ -25,7 +25,8 @@ pub(crate) trait Rows: Send + Sync + 'static {
         false
     }
 
-    /// The same rows but those for which a condition does not hold. Its columns may be qualified. None: it can be asked no condition.
+    /// Drops the rows for which a condition does not hold. Its columns may be qualified. `None`: the table takes no
+    /// condition.
     fn chosen(&self, _: Expr) -> Result<Option<Self>>
     where
         Self: Sized,
@@ -33,7 +34,7 @@ pub(crate) trait Rows: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// A plan of some columns, or of all.
+    /// Plans the reading of some columns, or of all.
     async fn plan(
         &self,
         session: &dyn Session,
@@ -45,7 +46,7 @@ pub(crate) trait Rows: Send + Sync + 'static {
 /// The table.
 struct Computed<R>(R);
 
-/// The table that `rows` computes.
+/// Returns the table that `rows` computes.
 pub(crate) fn computed<R: Rows>(rows: R) -> Arc<dyn TableProvider> {
     Arc::new(Computed(rows))
 }
@@ -55,7 +56,7 @@ pub(crate) fn rows_of<R: Rows>(table: &dyn TableProvider) -> Option<&R> {
     table.downcast_ref::<Computed<R>>().map(|table| &table.0)
 }
 
-/// A plan of rows that come in one stream; the stream has all columns.
+/// Plans rows that come in one stream; the stream has all columns.
 pub(crate) fn one_stream(
     stream: impl PartitionStream + 'static,
     projection: Option<&Vec<usize>>,

@@ -94,7 +94,7 @@ pub(crate) fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
     Ok(found)
 }
 
-/// A plan as a subquery that knows its outer columns, hidden ones included.
+/// Wraps a plan as a subquery that knows its outer columns, including hidden ones.
 pub(crate) fn subquery_of(plan: LogicalPlan) -> Result<Subquery> {
     let mut outer_ref_columns = plan.all_out_ref_exprs();
     let known: BTreeSet<String> = outer_ref_columns
@@ -112,7 +112,7 @@ pub(crate) fn subquery_of(plan: LogicalPlan) -> Result<Subquery> {
     Ok(Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Default::default() })
 }
 
-/// The plan with placeholders for the outer columns of these names.
+/// Puts placeholders in place of the outer columns of these names.
 pub(crate) fn with_placeholders(plan: &LogicalPlan, names: &BTreeSet<String>) -> Result<LogicalPlan> {
     plan.clone()
         .transform_up(|node| {

@@ -72,7 +72,7 @@ pub(crate) struct FunctionTable {
 }
 
 impl FunctionTable {
-    /// A call with arguments of the types `types`.
+    /// Makes a call with arguments of the types `types`.
     pub fn new(function: TableFunction, arguments: Vec<Expr>, types: Vec<SqlType>) -> FunctionTable {
         let schema = crate::exact_schema(&function.columns);
         let fields = schema.fields().iter().enumerate().map(|(index, field)| {

@@ -36,7 +36,7 @@ impl OptimizerRule for KeyOrder {
     }
 }
 
-/// The first rows of a table by its key.
+/// Reads the first rows of a table by its key.
 fn top(sort: Sort) -> Result<Transformed<LogicalPlan>> {
     let columns = sort.expr.iter().map(|wanted| {
         let (table, position) = origin(&wanted.expr, &sort.input)?;
@@ -63,7 +63,8 @@ fn top(sort: Sort) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Sort(Sort { input, ..sort })))
 }
 
-/// The table's column that an expression over `plan` is; None: it is computed, or there is more than one table.
+/// Returns the table's column that an expression over `plan` is. `None`: it is computed, or there is more than one
+/// table.
 fn origin(expr: &Expr, plan: &LogicalPlan) -> Option<(StoredTable, usize)> {
     let expr = match expr {
         Expr::Alias(alias) => alias.expr.as_ref(),
@@ -95,7 +96,7 @@ fn stored(scan: &TableScan) -> Option<StoredTable> {
     provider.downcast_ref::<StoredTable>().cloned()
 }
 
-/// The plan over its one table with the rows of that in the order of the key.
+/// Reads the rows of the plan's one table in the order of the key.
 fn read_by_key(plan: LogicalPlan, backward: bool) -> Result<LogicalPlan> {
     let plan = plan.transform_down(|node| match node {
         LogicalPlan::TableScan(mut scan) => {
@@ -109,7 +110,7 @@ fn read_by_key(plan: LogicalPlan, backward: bool) -> Result<LogicalPlan> {
     Ok(plan.data)
 }
 
-/// MIN and MAX of a key's first column: those of its first row and of its last one that have a value.
+/// Takes MIN and MAX of a key's first column from its first row and its last one that have a value.
 fn extremes(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     if !aggregate.group_expr.is_empty() || aggregate.aggr_expr.is_empty() {
         return Ok(None);
@@ -156,7 +157,7 @@ fn extremes(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     Ok(Some(LogicalPlan::Aggregate(rewritten)))
 }
 
-/// The column of a MIN or MAX without conditions of its own, and whether it is MAX.
+/// Returns the column of a MIN or MAX without conditions of its own, and true for MAX.
 fn extreme(expr: &Expr) -> Option<(&Expr, bool)> {
     let expr = match expr {
         Expr::Alias(alias) => alias.expr.as_ref(),

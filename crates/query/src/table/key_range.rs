@@ -12,13 +12,13 @@ pub trait KeyedTable: fmt::Debug + Send + Sync {
     fn shown_name(&self) -> String {
         String::new()
     }
-    /// The position of the column of exactly that name.
+    /// Returns the position of the column of exactly that name.
     fn position(&self, name: &str) -> Option<usize>;
-    /// The column at a position.
+    /// Returns the column at a position.
     fn column(&self, position: usize) -> Option<KeyedColumn<'_>>;
     /// Returns true if the table may have keys to find rows by.
     fn has_keys(&self) -> bool;
-    /// The keys by which rows can be found, the clustered one first.
+    /// Returns the keys by which rows can be found, the clustered one first.
     fn keys(&self) -> Vec<KeyTree>;
 }
 
@@ -58,7 +58,7 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
-    /// All rows, in the order of the clustered key or in the opposite one.
+    /// Returns the range of all rows, in the order of the clustered key or in the opposite one.
     pub fn all(backward: bool) -> KeyRange {
         KeyRange { index: None, spans: vec![KeySpan::ALL], single: false, backward }
     }

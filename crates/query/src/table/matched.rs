@@ -48,7 +48,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// The values of `rows` rows in these columns; with `every`, each row has a number of its own.
+    /// Numbers the values of `rows` rows in these columns; with `every`, each row has a number of its own.
     pub fn of(columns: &[ArrayRef], rows: usize, every: bool) -> Result<Values> {
         let rows_u32 = u32::try_from(rows).map_err(|_| too_many())?;
         if columns.is_empty() {
@@ -73,7 +73,7 @@ impl Values {
         Ok(Values { numbers, columns: columns.collect::<std::result::Result<_, _>>()?, count: firsts.len() })
     }
 
-    /// The same of those rows only that ask: their mark is true.
+    /// Numbers only the values of rows that ask: their mark is true.
     pub fn of_asked(
         columns: &[ArrayRef],
         asked: Option<&ArrayRef>,
@@ -121,7 +121,7 @@ impl Found {
         Found { rows, order: None, starts }
     }
 
-    /// No rows, whatever the number; `rows` has the columns.
+    /// Makes an empty result for any number; `rows` has the columns.
     pub fn nothing(rows: RecordBatch) -> Found {
         Found { rows, order: None, starts: vec![0] }
     }
@@ -160,13 +160,13 @@ impl Found {
             + self.starts.len() * size_of::<usize>()
     }
 
-    /// The places of a number's rows.
+    /// Returns the places of a number's rows.
     fn of(&self, number: u32) -> std::ops::Range<usize> {
         let at = |index: usize| self.starts.get(index).copied().unwrap_or(0);
         at(number as usize)..at(number as usize + 1)
     }
 
-    /// The row at a place.
+    /// Returns the row at a place.
     fn row(&self, place: usize) -> u32 {
         match &self.order {
             Some(order) => order.get(place).copied().unwrap_or(0),
@@ -201,18 +201,18 @@ impl Matching {
         }
     }
 
-    /// Right rows with the columns only that count.
+    /// Keeps only the columns of right rows that are used.
     pub fn looked_at(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         let columns: Vec<usize> = (0..rows.num_columns()).filter(|index| self.looks_at(*index)).collect();
         Ok(rows.project(&columns)?)
     }
 
-    /// Left rows of which nothing else is wanted.
+    /// Keeps left rows of which nothing else is wanted.
     pub fn left_alone(&self, left: &RecordBatch) -> Result<RecordBatch> {
         self.batch(left.columns().to_vec(), left.num_rows())
     }
 
-    /// Left rows with what was found for the number of each.
+    /// Combines left rows with the rows found for the number of each.
     pub fn combine(
         &self,
         left: &RecordBatch,
@@ -291,7 +291,7 @@ impl Matching {
         self.batch(columns, rows)
     }
 
-    /// The one value of each number. Errors: 512 for several.
+    /// Returns the one value of each number. Errors: 512 for several.
     fn values(&self, numbers: &[u32], found: &Found) -> Result<ArrayRef> {
         let mut picks = Vec::with_capacity(numbers.len());
         for number in numbers {
@@ -312,7 +312,8 @@ impl Matching {
         }
     }
 
-    /// IN: true if a row equals the value, else unknown if the value or a row is NULL, else false; of no row it is false.
+    /// Evaluates IN: true if a row equals the value, else unknown if the value or a row is NULL, else false. Without
+    /// rows it is false.
     fn among(&self, left: &RecordBatch, numbers: &[u32], found: &Found) -> Result<BooleanArray> {
         let missing = || DataFusionError::Internal("no value to look for".to_owned());
         let wanted = self.value.and_then(|at| left.columns().get(at)).ok_or_else(missing)?;

@@ -28,7 +28,7 @@ pub struct OutputColumn {
 }
 
 impl OutputColumn {
-    /// A column of an expression.
+    /// Makes a column of an expression.
     pub fn expression(name: impl Into<String>, sql_type: SqlType, nullable: bool) -> OutputColumn {
         OutputColumn {
             name: name.into(),
@@ -42,7 +42,7 @@ impl OutputColumn {
         }
     }
 
-    /// The column as COLMETADATA describes it.
+    /// Describes the column as COLMETADATA does.
     pub fn wire(&self) -> tds::Column {
         let collation = self
             .sql_type
@@ -61,7 +61,7 @@ impl OutputColumn {
     }
 }
 
-/// The schema of a result: Exact types, `sql_type` and `collation` metadata, names as users see them.
+/// Returns the schema of a result: Exact types, `sql_type` and `collation` metadata, names as users see them.
 pub fn exact_schema(columns: &[OutputColumn]) -> SchemaRef {
     Arc::new(Schema::new(
         columns.iter().map(|column| field_for(&column.wire(), &Form::Exact)).collect::<Vec<_>>(),

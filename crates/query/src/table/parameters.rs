@@ -29,12 +29,12 @@ pub(crate) struct OuterRow {
 }
 
 impl OuterRow {
-    /// No row yet.
+    /// Makes an outer row without values.
     pub fn new(names: Vec<String>) -> Arc<OuterRow> {
         Arc::new(OuterRow { names, values: Mutex::default(), finds: AtomicBool::new(false) })
     }
 
-    /// The next row.
+    /// Sets the next row.
     pub fn set(&self, values: &[ScalarValue]) {
         let mut own = self.values.lock();
         own.clear();
@@ -58,12 +58,12 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// The parameters of the query that is being planned; none if its plan runs once.
+    /// Returns the parameters of the query that is being planned; `None` if its plan runs once.
     pub fn of(state: &SessionState) -> Option<Arc<Parameters>> {
         state.config().get_extension::<Parameters>()
     }
 
-    /// A state to plan a query with that runs for each row; `row` is the nearest.
+    /// Makes a state to plan a query with that runs for each row; `row` is the nearest.
     pub fn within(state: &SessionState, row: Option<&Arc<OuterRow>>) -> SessionState {
         let mut parameters = Parameters::of(state).map(|outer| outer.as_ref().clone()).unwrap_or_default();
         parameters.rows.extend(row.map(Arc::clone));
@@ -83,7 +83,7 @@ impl Parameters {
         self.rows.iter().rev().find_map(|row| Some((row, row.names.iter().position(|own| own == name)?)))
     }
 
-    /// The plan with functions in the place of placeholders.
+    /// Puts functions in place of placeholders in a plan.
     pub fn bound_plan(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
         if self.rows.is_empty() {
             return Ok(plan);
@@ -97,7 +97,7 @@ impl Parameters {
         .map(|transformed| transformed.data)
     }
 
-    /// The expression with functions in the place of placeholders.
+    /// Puts functions in place of placeholders in an expression.
     pub fn bound(&self, expr: Expr) -> Result<Expr> {
         expr.transform_up(|part| {
             let Expr::Placeholder(placeholder) = &part else { return Ok(Transformed::no(part)) };
@@ -122,7 +122,7 @@ pub(crate) fn placeholder(name: &str, field: &FieldRef) -> Expr {
     Expr::Placeholder(Placeholder::new_with_field(name.to_owned(), Some(Arc::clone(field))))
 }
 
-/// A condition as it is for some row: whether it can be used does not depend on which.
+/// Rewrites a condition for any row: whether it can be used does not depend on the row.
 pub(crate) fn for_some_row(expr: &Expr) -> Expr {
     let replaced = expr.clone().transform_up(|part| match &part {
         Expr::Placeholder(Placeholder { field: Some(field), .. }) => {
@@ -137,7 +137,7 @@ pub(crate) fn for_some_row(expr: &Expr) -> Expr {
     replaced.map(|replaced| replaced.data).unwrap_or_else(|_| expr.clone())
 }
 
-/// A condition as it is for the row of the moment; None: it looks at none.
+/// Rewrites a condition for the present row. `None`: it looks at none.
 pub(crate) fn for_this_row(expr: &Expr) -> Option<Expr> {
     let replaced = expr.clone().transform_up(|part| match &part {
         Expr::ScalarFunction(call) => match call.func.inner().downcast_ref::<OuterValue>() {
@@ -229,7 +229,7 @@ impl ScalarUDFImpl for OuterValue {
     }
 }
 
-/// The state of a planning session.
+/// Returns the state of a planning session.
 pub(crate) fn state_of(session: &dyn Session) -> Result<&SessionState> {
     session
         .as_any()

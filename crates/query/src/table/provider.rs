@@ -35,7 +35,7 @@ pub trait RowScan: Iterator<Item = std::result::Result<RecordBatch, SqlError>> +
     fn rows(&self) -> u64;
     /// Bytes that those rows take.
     fn bytes(&self) -> u64;
-    /// The columns of the table in whose order the rows come, and whether they descend.
+    /// Returns the columns of the table in whose order the rows come, and true for those that descend.
     fn key_order(&self) -> Vec<(usize, bool)> {
         Vec::new()
     }
@@ -62,7 +62,7 @@ pub struct StoredTable {
 }
 
 impl StoredTable {
-    /// A table of the given Exact schema.
+    /// Makes a table of the given Exact schema.
     pub fn new(
         schema: &Schema,
         keyed: Option<Arc<dyn KeyedTable>>,
@@ -86,29 +86,30 @@ impl StoredTable {
         self.open_range(projection, self.range(conditions).as_ref())
     }
 
-    /// The range of a key in which all rows lie that satisfy all of `conditions`; None: they may lie anywhere.
+    /// Finds the range of a key in which all rows lie that satisfy all of `conditions`. `None`: they may lie anywhere.
     pub(crate) fn range(&self, conditions: &[Expr]) -> Option<KeyRange> {
         self.keyed.as_ref().and_then(|table| seek(table.as_ref(), conditions))
     }
 
-    /// The range of the clustered key that has exactly the rows for which a condition over its columns holds, if there is one.
+    /// Finds the range of the clustered key that has exactly the rows for which a condition over its columns holds, if
+    /// there is one.
     pub(crate) fn exact_range(&self, condition: &Expr) -> Option<KeyRange> {
         let may_be_null =
             |position: usize| self.schema.fields().get(position).is_none_or(|field| field.is_nullable());
         seek_exactly(self.keyed.as_ref()?.as_ref(), condition, may_be_null)
     }
 
-    /// The clustered key.
+    /// Returns the clustered key.
     pub(crate) fn clustered_key(&self) -> Option<KeyTree> {
         self.keyed.as_ref()?.keys().into_iter().find(|key| key.index.is_none())
     }
 
-    /// The same with its rows in the order of the clustered key, or in the opposite one, unless an index leads to them.
+    /// Reads the rows in the order of the clustered key, or in the opposite one, unless an index leads to them.
     pub(crate) fn by_key(self, backward: bool) -> StoredTable {
         StoredTable { by_key: Some(backward), ..self }
     }
 
-    /// The schema of all columns.
+    /// Returns the schema of all columns.
     pub(crate) fn schema_ref(&self) -> &SchemaRef {
         &self.schema
     }
@@ -135,7 +136,7 @@ impl fmt::Debug for StoredTable {
     }
 }
 
-/// The schema without metadata: what a column is in T-SQL is kept beside plans, not in them.
+/// Drops the metadata of a schema: a column's T-SQL type is kept beside plans, not in them.
 fn plain(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new(
         schema
@@ -226,7 +227,8 @@ impl TableProvider for StoredTable {
     }
 }
 
-/// The order of rows by a key, as far as the engine compares its columns as the storage does: text it does not.
+/// Returns the order of rows by a key, as far as the engine compares its columns as the storage does, which excludes
+/// text.
 fn ordering(
     key: &[(usize, bool)],
     projected: &SchemaRef,
@@ -328,7 +330,7 @@ enum FileSource {
 type FileBatches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send>;
 
 impl FileTable {
-    /// A table of batches in the Exact form.
+    /// Makes a table of batches in the Exact form.
     pub fn provider(
         schema: &Schema,
         batches: impl Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send + 'static,
@@ -433,8 +435,8 @@ pub trait LocatedScan<L>:
 pub type Located<L> = Arc<Mutex<Vec<L>>>;
 
 impl StoredTable {
-    /// A table with one more column, the last of `schema`: a number for each row that is read. The rows' locators are put into
-    /// `located`.
+    /// Adds a last column to a table, the last of `schema`: a number for each row that is read. The rows' locators are
+    /// put into `located`.
     pub fn located<L: Send + 'static>(
         schema: &Schema,
         keyed: Arc<dyn KeyedTable>,
@@ -519,7 +521,7 @@ impl<L: Send + 'static> RowScan for NumberedScan<L> {
 /// Batches on their way into a plan.
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
-/// A plan of rows that are read once, relabelled to `schema`.
+/// Plans rows that are read once, relabelled to `schema`.
 pub(crate) fn read_once(
     schema: SchemaRef,
     rows: Option<Batches>,
@@ -578,7 +580,7 @@ pub(crate) fn external(error: impl std::error::Error + Send + Sync + 'static) ->
 pub struct MemoryTable;
 
 impl MemoryTable {
-    /// A table of batches in the Exact form.
+    /// Makes a table of batches in the Exact form.
     pub fn provider(schema: &Schema, batches: Vec<RecordBatch>) -> Result<Arc<dyn TableProvider>> {
         let schema = plain(schema);
         let batches = batches

@@ -30,7 +30,7 @@ pub(crate) struct WorkTable {
 }
 
 impl WorkTable {
-    /// No rows yet.
+    /// Makes a table without rows.
     pub fn new(schema: SchemaRef) -> WorkTable {
         WorkTable { schema, rows: TurnRows::default() }
     }
@@ -93,7 +93,7 @@ pub(crate) struct RecursiveTable {
 }
 
 impl RecursiveTable {
-    /// Both plans give columns of the work table's schema.
+    /// Makes a recursive table. Both plans have columns of the work table's schema.
     pub fn new(
         anchor: LogicalPlan,
         step: LogicalPlan,
@@ -183,7 +183,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// The next turn's rows; None when one has given none. Errors: 530 after too many turns.
+    /// Returns the next turn's rows; `None` when one has had none. Errors: 530 after too many turns.
     async fn rows(&mut self) -> Result<Option<RecordBatch>> {
         let batches = match self.anchor.take() {
             Some(mut anchor) => anchor.collect(&self.context).await?,

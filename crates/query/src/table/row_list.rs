@@ -25,7 +25,7 @@ pub(crate) struct RowList {
 }
 
 impl RowList {
-    /// `values` are lists of the same length, one for each column of the schema.
+    /// Makes a list of rows. `values` are lists of the same length, one for each column of the schema.
     pub fn new(schema: SchemaRef, values: Vec<Vec<Expr>>) -> RowList {
         RowList { schema, values }
     }

@@ -22,7 +22,8 @@ use crate::scalar::Scalar;
 /// Ranges that one scan reads; conditions that would need more are not used.
 const SPANS_MAX: usize = 4096;
 
-/// The best ranges for conditions that all hold, over columns by their names in `table`; None: all rows are to be looked at.
+/// Finds the best ranges for conditions that all hold, over columns by their names in `table`. `None`: all rows must be
+/// read.
 pub(crate) fn seek(table: &dyn KeyedTable, conditions: &[Expr]) -> Option<KeyRange> {
     if conditions.is_empty() || !table.has_keys() {
         return None;
@@ -32,8 +33,8 @@ pub(crate) fn seek(table: &dyn KeyedTable, conditions: &[Expr]) -> Option<KeyRan
     best(table.keys(), &conjuncts)
 }
 
-/// The range of the clustered key that has exactly the rows for which a condition holds; None: there is none, or it is not known
-/// to have no others. `may_be_null` says so of the columns at a position.
+/// Finds the range of the clustered key that has exactly the rows for which a condition holds. `None`: there is none,
+/// or it may have other rows. `may_be_null` tells if the column at a position may be NULL.
 pub(crate) fn seek_exactly(
     table: &dyn KeyedTable,
     condition: &Expr,
@@ -100,12 +101,12 @@ pub(crate) fn is_seekable(table: &dyn KeyedTable, condition: &Expr) -> bool {
     !conjuncts.is_empty()
 }
 
-/// The range of the rows whose columns (positions) have these values, if a key begins with them.
+/// Finds the range of the rows whose columns (positions) have these values, if a key begins with them.
 pub fn seek_values(table: &dyn KeyedTable, columns: &[usize], values: &[ArrayRef]) -> Option<KeyRange> {
     seek_any(table, columns, std::iter::once(values))
 }
 
-/// The ranges of the rows whose columns (positions) have one of these lists of values, if a key begins with them.
+/// Finds the ranges of the rows whose columns (positions) have one of these lists of values, if a key begins with them.
 pub fn seek_any<'v>(
     table: &dyn KeyedTable,
     columns: &[usize],
@@ -222,7 +223,7 @@ fn is_null(expr: &Expr) -> bool {
     }
 }
 
-/// Each of the one with each of the other; None: they are too many.
+/// Combines each of the one with each of the other. `None`: they are too many.
 fn product(left: &[Terms], right: &[Terms]) -> Option<Vec<Terms>> {
     (left.len() * right.len() <= SPANS_MAX).then(|| {
         let joined = |left: &Terms, right: &Terms| left.iter().chain(right).cloned().collect();
@@ -230,7 +231,7 @@ fn product(left: &[Terms], right: &[Terms]) -> Option<Vec<Terms>> {
     })
 }
 
-/// The texts of a column that begin so.
+/// Makes the range of a column's texts that begin with `beginning`.
 fn begins(table: &dyn KeyedTable, position: usize, beginning: String) -> Option<Term> {
     let column = table.column(position)?;
     // Blanks at the end count for nothing in a key.
@@ -289,7 +290,7 @@ fn term(table: &dyn KeyedTable, side: &Expr, operator: Operator, constant: &Expr
     Some(Term { position, relation, value: value_for(column, &value)? })
 }
 
-/// The column of an expression that orders as it does, and the function that makes its key, if there is one.
+/// Returns the column of an expression that orders as it does, and the function that makes its key, if there is one.
 fn column_of(expr: &Expr) -> Option<(&str, Option<&str>)> {
     match expr {
         Expr::Column(column) => Some((&column.name, None)),
@@ -306,7 +307,7 @@ fn column_of(expr: &Expr) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// A value that has this key.
+/// Returns a value that has this key.
 fn from_key(key: &str, value: &ScalarValue) -> Option<ScalarValue> {
     match (key, value) {
         ("guid_key", ScalarValue::FixedSizeBinary(16, Some(bytes))) => {
@@ -327,7 +328,7 @@ fn from_key(key: &str, value: &ScalarValue) -> Option<ScalarValue> {
     }
 }
 
-/// The value as one row of the column's type; None: NULL, or nothing that the column could hold.
+/// Returns the value as one row of the column's type. `None`: NULL, or a value that the column cannot hold.
 fn value_for(column: KeyedColumn<'_>, value: &ScalarValue) -> Option<ArrayRef> {
     let wanted = data_type(column.sql_type);
     if value.is_null() || matches!(column.sql_type, SqlType::Real | SqlType::Float) {
@@ -367,7 +368,7 @@ fn value_for(column: KeyedColumn<'_>, value: &ScalarValue) -> Option<ArrayRef> {
     (back.as_ref() == array.as_ref()).then_some(own)
 }
 
-/// Text as the column would hold it.
+/// Returns text as the column would hold it.
 fn text_for(column: KeyedColumn<'_>, text: &str) -> Option<ArrayRef> {
     let text = text.trim_end_matches(' ');
     let collation = column.collation?;
@@ -384,8 +385,8 @@ fn text_for(column: KeyedColumn<'_>, text: &str) -> Option<ArrayRef> {
     Some(Arc::new(StringArray::from(vec![padded])))
 }
 
-/// The ranges that leave the fewest rows, as far as the conditions say: a whole unique key first, then those with most columns fixed, the
-/// clustered key before an index.
+/// Chooses the ranges that leave the fewest rows by the conditions: a whole unique key first, then those with most
+/// columns fixed, the clustered key before an index.
 fn best(trees: Vec<KeyTree>, conjuncts: &[Vec<Terms>]) -> Option<KeyRange> {
     let mut best: Option<((bool, usize, bool, bool), KeyRange)> = None;
     for tree in trees {

@@ -39,8 +39,8 @@ impl<'d> Unnesting<'d> {
         Unnesting { domain, names }
     }
 
-    /// The rows of a plan for each row of the domain. The domain's columns are the first ones, unqualified; those of the plan follow,
-    /// under their own names. The plan has no subqueries but hidden ones.
+    /// Plans the rows of a plan for each row of the domain. The domain's columns come first, unqualified; those of the
+    /// plan follow, under their own names. The plan has no subqueries but hidden ones.
     pub fn plan(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
         if !self.looks_out(plan)? {
             return self.beside(plan);
@@ -87,7 +87,7 @@ impl<'d> Unnesting<'d> {
         Ok(!outer_names_of(expr)?.is_disjoint(self.names))
     }
 
-    /// The columns of the domain, as expressions.
+    /// Returns the columns of the domain as expressions.
     fn own(&self) -> Vec<Expr> {
         self.domain.columns().into_iter().map(Expr::Column).collect()
     }
@@ -96,7 +96,7 @@ impl<'d> Unnesting<'d> {
         Expr::Column(Column::new_unqualified(self.domain.number()))
     }
 
-    /// Each row of a plan that does not look out, for each row of the domain.
+    /// Repeats each row of a plan that does not look out for each row of the domain.
     fn beside(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
         let domain = self.domain.plan()?;
         match plan {
@@ -109,12 +109,13 @@ impl<'d> Unnesting<'d> {
         }
     }
 
-    /// A plan, computed for each row of the domain in turn.
+    /// Computes a plan for each row of the domain in turn.
     fn row_by_row(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
         ApplyTable::new(self.domain.plan()?, plan.clone(), ApplyKind::Cross)?.row_by_row().into_plan(&fresh())
     }
 
-    /// An expression over an unnested plan: outer columns are columns of the domain, and hidden plans have lost their qualifiers.
+    /// Rewrites an expression over an unnested plan: outer columns become columns of the domain, and hidden plans have
+    /// lost their qualifiers.
     fn fitted(&self, expr: &Expr, input: &DFSchema) -> Result<Expr> {
         let fitted = expr.clone().transform_up(|part| {
             Ok(match part {
@@ -177,7 +178,7 @@ impl<'d> Unnesting<'d> {
         LogicalPlanBuilder::from(self.domain.plan()?).join_on(rows, JoinType::Inner, across)?.build()
     }
 
-    /// TOP, OFFSET and FETCH count within each row of the domain.
+    /// Counts TOP, OFFSET and FETCH within each row of the domain.
     fn limit(&self, plan: &LogicalPlan, limit: &Limit) -> Result<LogicalPlan> {
         let (SkipType::Literal(skip), FetchType::Literal(fetch)) =
             (limit.get_skip_type()?, limit.get_fetch_type()?)
@@ -221,7 +222,7 @@ impl<'d> Unnesting<'d> {
             .build()
     }
 
-    /// A window within each row of the domain.
+    /// Partitions a window by the row of the domain.
     fn partitioned(&self, expr: Expr) -> Result<Expr> {
         let partitioned = expr.transform_up(|part| {
             Ok(match part {
@@ -281,7 +282,7 @@ impl<'d> Unnesting<'d> {
         self.with_totals(aggregate, grouped, sets.map_or(0, |_| width.saturating_sub(1)))
     }
 
-    /// The groups, and for each row of the domain that has none what aggregates are of no row. Of grouping sets over `width`
+    /// Adds the aggregates of no row for each row of the domain without a group. Of grouping sets over `width`
     /// expressions it is the set of none.
     fn with_totals(&self, aggregate: &Aggregate, grouped: LogicalPlan, width: usize) -> Result<LogicalPlan> {
         let number = fresh();
@@ -341,7 +342,7 @@ impl<'d> Unnesting<'d> {
         Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))
     }
 
-    /// A plan over the domain whose domain's columns have other names; the new name of the number, and all of them.
+    /// Renames the domain's columns in a plan over it; returns the new name of the number, and of all of them.
     fn renamed(&self, plan: LogicalPlan) -> Result<(LogicalPlan, Vec<String>)> {
         let columns = plan.schema().columns();
         let names: Vec<String> = self.domain.columns().iter().map(|_| fresh()).collect();
@@ -428,7 +429,8 @@ impl<'d> Unnesting<'d> {
         LogicalPlanBuilder::from(joined).project(exprs)?.build()
     }
 
-    /// A hidden dependent join whose right side sees the outer columns beside those of the left one; a call of a function for each row.
+    /// Handles a hidden dependent join whose right side sees the outer columns beside those of the left one, and a call
+    /// of a function for each row.
     fn scan(&self, plan: &LogicalPlan, scan: &TableScan) -> Result<LogicalPlan> {
         let provider = source_as_provider(&scan.source)?;
         let whole = scan.projection.is_none() && scan.filters.is_empty() && scan.fetch.is_none();
@@ -441,12 +443,12 @@ impl<'d> Unnesting<'d> {
     }
 }
 
-/// An expression under a name.
+/// Names an expression.
 pub(super) fn named(expr: Expr, name: &str) -> Expr {
     if expr.schema_name().to_string() == name { expr } else { expr.alias(name) }
 }
 
-/// The function of an aggregate.
+/// Returns the function of an aggregate.
 pub(super) fn function_of(expr: &Expr) -> Option<&datafusion::logical_expr::AggregateUDF> {
     match expr {
         Expr::Alias(alias) => function_of(&alias.expr),

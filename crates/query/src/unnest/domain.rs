@@ -28,7 +28,7 @@ pub(crate) struct Domain {
 type Kept = Arc<Mutex<Option<RecordBatch>>>;
 
 impl Domain {
-    /// No rows yet. `columns` are outer columns; any of them may be NULL.
+    /// Makes a domain without rows. `columns` are outer columns; any of them may be NULL.
     pub fn new(columns: impl Iterator<Item = Field>) -> Arc<Domain> {
         let number = Field::new(fresh(), DataType::Int64, false);
         let columns = columns.map(|column| column.with_nullable(true).with_metadata(Default::default()));
@@ -36,17 +36,18 @@ impl Domain {
         Arc::new(Domain { schema: Arc::new(Schema::new(fields)), rows: Arc::default() })
     }
 
-    /// The name of the number's column.
+    /// Returns the name of the number's column.
     pub fn number(&self) -> &str {
         self.schema.fields().first().map_or("", |field| field.name())
     }
 
-    /// The columns that every plan over the domain has: the number, and the outer columns under their own names.
+    /// Returns the columns that every plan over the domain has: the number, and the outer columns under their own
+    /// names.
     pub fn columns(&self) -> Vec<Column> {
         self.schema.fields().iter().map(|field| Column::new_unqualified(field.name())).collect()
     }
 
-    /// The rows from now on: those of `values`, numbered from 0.
+    /// Sets the rows from now on: those of `values`, numbered from 0.
     pub fn set(&self, values: Vec<ArrayRef>, rows: usize) -> Result<()> {
         let number: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows as i64));
         let columns = std::iter::once(number).chain(values).collect();
@@ -54,7 +55,7 @@ impl Domain {
         Ok(())
     }
 
-    /// The domain as a plan.
+    /// Plans the reading of the domain.
     pub fn plan(self: &Arc<Domain>) -> Result<LogicalPlan> {
         let source = provider_as_source(computed(Arc::clone(self)));
         let scan = LogicalPlanBuilder::scan(fresh(), source, None)?;

@@ -97,7 +97,7 @@ fn of_aggregate(
     Ok(Some((joined.plan, value.data)))
 }
 
-/// The one row that belongs to a row. Errors when run: 512 for several.
+/// Joins the one row that belongs to a row. Errors when run: 512 for several.
 fn of_rows(
     input: &LogicalPlan,
     query: &LogicalPlan,
@@ -128,7 +128,7 @@ struct Joined {
     missing: Option<Expr>,
 }
 
-/// The rows, each with aggregates of those rows of a query whose keys are equal to its own.
+/// Joins each row with aggregates of the query's rows whose keys are equal to its own.
 fn grouped(
     input: &LogicalPlan,
     query: &LogicalPlan,

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) use subqueries::without_subqueries;
 
-/// A column name that no plan has yet.
+/// Makes a column name that no plan has yet.
 pub(crate) fn fresh() -> String {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     format!("u{}", NEXT.fetch_add(1, Ordering::Relaxed))

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{
 use super::subqueries::{holds_subquery, without_subqueries};
 use crate::correlated::{outer_names, outer_names_of};
 
-/// The rows for which a condition holds, if it is a plain EXISTS or IN, or the opposite of one.
+/// Joins the rows for which a condition holds, if it is a plain EXISTS or IN, or the opposite of one.
 ///
 /// NOT IN is that only of values that are never NULL: NULL among them leaves it unknown.
 pub(super) fn joined_by_presence(input: &LogicalPlan, condition: &Expr) -> Result<Option<LogicalPlan>> {
@@ -45,7 +45,7 @@ pub(super) fn joined_by_presence(input: &LogicalPlan, condition: &Expr) -> Resul
     joined.build().map(Some)
 }
 
-/// The value of an IN, its query, and whether it is to hold.
+/// Returns the value of an IN, its query, and true if it is to hold.
 fn presence(condition: &Expr) -> Option<(Option<&Expr>, &Subquery, bool)> {
     match condition {
         Expr::Exists(Exists { subquery, negated }) => Some((None, subquery, !negated)),
@@ -66,8 +66,8 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// The query's parts, with `exprs` over its rows; None if it does more than to choose and compute. If it is `for_presence`,
-    /// neither an order nor a second row that is alike is of any account.
+    /// Takes the query apart, with `exprs` over its rows; `None` if it does more than to choose and compute. With
+    /// `for_presence`, neither order nor duplicates matter.
     pub fn of(
         plan: &LogicalPlan,
         mut exprs: Vec<Expr>,
@@ -137,7 +137,7 @@ impl Inside {
     }
 }
 
-/// An expression over a projection's rows becomes one over the rows that it is made of. Returns false if it is none.
+/// Rewrites an expression over a projection's rows for the rows below it. Returns false if it cannot.
 pub(super) fn through(expr: &mut Expr, projection: &Projection) -> Result<bool> {
     let mut plain = true;
     let seen = std::mem::take(expr).transform(|part| {

@@ -23,7 +23,7 @@ use crate::lazy_logic::computes;
 use crate::matched::ApplyKind;
 use crate::recursive::RecursiveTable;
 
-/// The plan without subqueries in expressions, hidden plans included.
+/// Removes subqueries from the expressions of a plan, including hidden plans.
 pub(crate) fn without_subqueries(plan: &LogicalPlan) -> Result<LogicalPlan> {
     plan.clone().transform_up(rewritten).map(|transformed| transformed.data)
 }
@@ -69,14 +69,14 @@ pub(super) fn holds_subquery(expr: &Expr) -> Result<bool> {
     expr.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_))))
 }
 
-/// The columns of a plan that have these names.
+/// Keeps the columns of a plan that have these names.
 fn only(plan: LogicalPlan, columns: &[Column]) -> Result<LogicalPlan> {
     let schema = Arc::clone(plan.schema());
     let exprs = columns.iter().map(|column| Expr::Column(present(column.clone(), &schema)));
     LogicalPlanBuilder::from(plan).project(exprs.collect::<Vec<_>>())?.build()
 }
 
-/// The column as a schema has it: operators of dependent joins know no qualifiers.
+/// Returns the column as a schema has it: operators of dependent joins know no qualifiers.
 fn present(column: Column, schema: &DFSchema) -> Column {
     match schema.maybe_index_of_column(&column) {
         None => Column::new_unqualified(column.name),
@@ -84,7 +84,8 @@ fn present(column: Column, schema: &DFSchema) -> Column {
     }
 }
 
-/// Plain conditions first, then those by which rows are joined, then those that need a value of a subquery.
+/// Orders conditions: plain ones first, then those by which rows are joined, then those that need a value of a
+/// subquery.
 fn filtered(filter: Filter, before: &[Column]) -> Result<LogicalPlan> {
     let (mut plain, mut others) = (Vec::new(), Vec::new());
     for part in split_conjunction(&filter.predicate) {
@@ -138,7 +139,7 @@ impl Applied {
         Applied { input, known: Vec::new(), marks: Vec::new() }
     }
 
-    /// The expression with columns in the place of subqueries.
+    /// Puts columns in place of the subqueries of an expression.
     fn expr(&mut self, expr: Expr) -> Result<Expr> {
         let name = expr.schema_name().to_string();
         if !holds_subquery(&expr)? {
@@ -150,7 +151,7 @@ impl Applied {
         Ok(if same { replaced } else { replaced.alias(name) })
     }
 
-    /// The same, where only rows ask for its value for which all the conditions are true.
+    /// Puts columns in place of subqueries that are needed only for rows where all the conditions are true.
     fn replaced(&mut self, expr: Expr, asked: &[Expr]) -> Result<Expr> {
         if !holds_subquery(&expr)? {
             return Ok(expr);
@@ -172,7 +173,7 @@ impl Applied {
         }
     }
 
-    /// CASE: a branch is asked for where the conditions before it are not true, and a result where its own is.
+    /// Rewrites CASE: a branch is needed where the conditions before it are not true, and a result where its own is.
     fn case(&mut self, mut case: Case, asked: &[Expr]) -> Result<Expr> {
         let mut asked = asked.to_vec();
         for (condition, result) in &mut case.when_then_expr {
@@ -192,7 +193,8 @@ impl Applied {
         Ok(Expr::Case(case))
     }
 
-    /// AND and OR: the second operand is asked for where the first does not decide. Comparisons of columns come first.
+    /// Rewrites AND and OR: the second operand is needed where the first does not decide. Comparisons of columns come
+    /// first.
     fn logic(&mut self, binary: BinaryExpr, asked: &[Expr]) -> Result<Expr> {
         let BinaryExpr { mut left, op, mut right } = binary;
         if holds_subquery(&left)? && !holds_subquery(&right)? && !computes(&right)? {
@@ -219,7 +221,7 @@ impl Applied {
         Ok(fitted.data)
     }
 
-    /// The value of a subquery, which a dependent join puts beside the rows that ask for it.
+    /// Joins the value of a subquery to the rows that need it, and returns its column.
     fn asked(&mut self, subquery: Expr, asked: &[Expr]) -> Result<Expr> {
         let known =
             self.known.iter().find(|known| known.subquery == subquery && asked.starts_with(&known.asked));
@@ -267,7 +269,8 @@ impl Applied {
         Ok(if negated { Expr::Not(Box::new(reference(&name))) } else { reference(&name) })
     }
 
-    /// The column of the input that says for which rows conditions are true; None if there are no conditions.
+    /// Returns the column of the input that marks the rows for which conditions are true; `None` if there are no
+    /// conditions.
     fn mark(&mut self, asked: &[Expr]) -> Result<Option<String>> {
         let Some((last, before)) = asked.split_last() else { return Ok(None) };
         if let Some((_, name)) = self.marks.iter().find(|(known, _)| known == asked) {
@@ -297,7 +300,7 @@ fn reference(name: &str) -> Expr {
     Expr::Column(Column::new_unqualified(name))
 }
 
-/// A join whose condition has subqueries, which may look at both sides.
+/// Rewrites a join whose condition has subqueries, which may look at both sides.
 fn joined(mut join: Join) -> Result<LogicalPlan> {
     let columns = join.schema.columns();
     let keys = std::mem::take(&mut join.on).into_iter().map(|(left, right)| left.eq(right));
@@ -346,14 +349,14 @@ fn joined(mut join: Join) -> Result<LogicalPlan> {
     only(without_subqueries(&joined)?, &columns)
 }
 
-/// All rows of one plan, with those of the other for which a condition holds.
+/// Joins all rows of one plan with those of the other for which a condition holds.
 fn optional(left: &LogicalPlan, right: &LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
     let chosen =
         LogicalPlanBuilder::from(right.clone()).filter(seen_from(condition, left.schema())?)?.build()?;
     ApplyTable::new(left.clone(), without_subqueries(&chosen)?, ApplyKind::Outer)?.into_plan(&fresh())
 }
 
-/// A condition as it is within a query around which there are the columns of `outside`.
+/// Rewrites a condition for a query around which there are the columns of `outside`.
 fn seen_from(condition: Expr, outside: &DFSchema) -> Result<Expr> {
     let seen = condition.transform_up(|part| {
         Ok(match part {
@@ -368,7 +371,7 @@ fn seen_from(condition: Expr, outside: &DFSchema) -> Result<Expr> {
     Ok(seen.data)
 }
 
-/// A scan, if it hides plans, or looks at subqueries.
+/// Rewrites a scan, if it hides plans, or looks at subqueries.
 fn scanned(mut scan: TableScan) -> Result<Transformed<LogicalPlan>> {
     let provider = source_as_provider(&scan.source);
     let Ok(provider) = provider else { return Ok(Transformed::no(LogicalPlan::TableScan(scan))) };

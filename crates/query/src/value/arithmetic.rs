@@ -52,7 +52,7 @@ pub fn bind(left: Typed, operator: BinaryOperator, right: Typed) -> Result<Typed
     }
 }
 
-/// `-e`.
+/// Makes `-e`.
 pub fn negate(value: Typed) -> Result<Typed, SqlError> {
     if value.untyped_null {
         return Ok(value);
@@ -84,7 +84,7 @@ pub fn negate(value: Typed) -> Result<Typed, SqlError> {
     bind(zero, BinaryOperator::Subtract, value)
 }
 
-/// `~e`.
+/// Makes `~e`.
 pub fn complement(value: Typed) -> Result<Typed, SqlError> {
     let sql_type = value.sql_type.clone();
     if sql_type == SqlType::Bit {
@@ -103,7 +103,7 @@ pub fn complement(value: Typed) -> Result<Typed, SqlError> {
     }))
 }
 
-/// A NULL literal takes the other operand's type.
+/// Gives a NULL literal the other operand's type.
 fn typed_nulls(left: Typed, right: Typed) -> Result<(Typed, Typed), SqlError> {
     if left.untyped_null {
         let left = left.cast(&right.sql_type)?;
@@ -146,7 +146,7 @@ fn incompatible(left: &Typed, operator: BinaryOperator, right: &Typed) -> SqlErr
     )
 }
 
-/// 8117: no operand of this type.
+/// Makes error 8117: no operand of this type.
 fn invalid_operand(sql_type: &SqlType, operator: &str) -> SqlError {
     let text = format!("Operand data type {} is invalid for {operator} operator.", type_name(sql_type));
     SqlError::new(8117, 16, 1, text)
@@ -187,7 +187,7 @@ fn concatenate(left: Typed, right: Typed) -> Result<Typed, SqlError> {
     }))
 }
 
-/// datetime and smalldatetime count as days.
+/// Calculates with datetime and smalldatetime, which count as days.
 fn on_dates(left: Typed, operator: BinaryOperator, right: Typed) -> Result<Typed, SqlError> {
     if !matches!(operator, BinaryOperator::Add | BinaryOperator::Subtract) {
         return Err(incompatible(&left, operator, &right));
@@ -222,7 +222,7 @@ fn on_dates(left: Typed, operator: BinaryOperator, right: Typed) -> Result<Typed
     sum.cast(&result)
 }
 
-/// Whole numbers and floats: a column at a time, by Arrow's checked kernels.
+/// Calculates with whole numbers and floats: a column at a time, by Arrow's checked kernels.
 fn on_columns(
     left: Typed,
     operator: BinaryOperator,
@@ -294,7 +294,8 @@ pub fn is_finite(array: &dyn Array) -> bool {
     }
 }
 
-/// A float that the engine has computed. Errors when run: 8115 for NaN or infinity, which T-SQL's float cannot hold.
+/// Checks a float that the engine has computed. Errors when run: 8115 for NaN or infinity, which T-SQL's float cannot
+/// hold.
 pub fn checked_float(value: Typed) -> Typed {
     if value.sql_type != SqlType::Float {
         return value;
@@ -328,7 +329,7 @@ fn bitwise(
     Ok(Datum::array(&values, sql_type))
 }
 
-/// Decimal results: "Precision, scale, and length" of the T-SQL reference.
+/// Calculates with decimals, by "Precision, scale, and length" of the T-SQL reference.
 fn on_decimals(left: Typed, operator: BinaryOperator, right: Typed) -> Result<Typed, SqlError> {
     let (left, right) = (literal_as_decimal(left)?, literal_as_decimal(right)?);
     let (Some((p1, s1)), Some((p2, s2))) = (as_decimal(&left.sql_type), as_decimal(&right.sql_type)) else {
@@ -365,7 +366,7 @@ fn on_decimals(left: Typed, operator: BinaryOperator, right: Typed) -> Result<Ty
     }))
 }
 
-/// A whole-number literal beside a decimal has only the digits it is written with.
+/// Gives a whole-number literal beside a decimal only the digits it is written with.
 fn literal_as_decimal(value: Typed) -> Result<Typed, SqlError> {
     match (&value.constant, is_integer(&value.sql_type)) {
         (Some(Datum::Int(number)), true) => {
@@ -391,7 +392,7 @@ fn decimal(
     }
 }
 
-/// As [`decimal`], in 256 bits.
+/// Calculates like [`decimal`], in 256 bits.
 fn wide_decimal(
     left: i128,
     left_scale: u32,
@@ -455,7 +456,7 @@ fn wide_decimal(
     in_range(if rounds { quotient.wrapping_add(away) } else { quotient }, precision)
 }
 
-/// As [`decimal`] where nothing is rounded and nothing leaves 128 bits; None elsewhere.
+/// Calculates like [`decimal`] where nothing is rounded and nothing leaves 128 bits; `None` elsewhere.
 fn short_decimal(
     left: i128,
     left_scale: u32,
@@ -490,7 +491,7 @@ fn in_range(value: arrow::datatypes::i256, precision: u8) -> Result<i128, SqlErr
     }
 }
 
-/// money keeps four digits; a quotient is cut there.
+/// Calculates with money, which keeps four digits; a quotient is cut there.
 fn on_money(left: Typed, operator: BinaryOperator, right: Typed, common: SqlType) -> Result<Typed, SqlError> {
     let (left, right) = (left.cast(&common)?, right.cast(&common)?);
     let name = format!("money_{operator:?}");

@@ -33,7 +33,7 @@ pub(crate) const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 
 /// The function that makes the key of a varbinary.
 pub(crate) const BINARY_KEY: &str = "binary_key";
 
-/// The key of a value for comparisons, ORDER BY, GROUP BY and DISTINCT.
+/// Returns the key of a value for comparisons, ORDER BY, GROUP BY and DISTINCT.
 pub fn key(value: &Typed) -> Expr {
     match &value.sql_type {
         sql_type if sql_type.is_character() => {

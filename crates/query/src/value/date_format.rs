@@ -27,7 +27,7 @@ const ALL: [DateFormat; 6] =
     [DateFormat::Mdy, DateFormat::Dmy, DateFormat::Ymd, DateFormat::Ydm, DateFormat::Myd, DateFormat::Dym];
 
 impl DateFormat {
-    /// The format with this name, in any case.
+    /// Finds the format with this name, in any case.
     pub fn named(name: &str) -> Option<DateFormat> {
         ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
     }
@@ -49,7 +49,7 @@ impl DateFormat {
         matches!(self, DateFormat::Dmy | DateFormat::Ydm | DateFormat::Dym)
     }
 
-    /// The order of day and month.
+    /// Returns the order of day and month.
     pub fn order(self) -> DateOrder {
         if self.is_day_first() { DateOrder::DayMonthYear } else { DateOrder::MonthDayYear }
     }
@@ -126,7 +126,7 @@ impl SharedDateReading {
     }
 }
 
-/// `2010-29-12` of a text whose date says `2010-12-29`, if the year comes first and digits and separators are all there is of the date.
+/// Rewrites a date `2010-12-29` as `2010-29-12`, if the year comes first and the date has only digits and separators.
 pub(crate) fn with_day_before_month(text: &str) -> Option<String> {
     let (year, rest) = text.split_at_checked(4)?;
     let separator = rest.chars().next().filter(|separator| matches!(separator, '-' | '/' | '.'))?;
@@ -143,8 +143,9 @@ pub(crate) fn with_day_before_month(text: &str) -> Option<String> {
 /// Years of two digits up to this one are of the 21st century, those behind it of the 20th (the server's "two digit year cutoff").
 const CUTOFF: u32 = 49;
 
-/// `2005-01-02` of a text whose date says `1/2/05`, `050102`, `Jan 2 05` or `2 Jan 05`, or, without a day or month, `2005` or `Jan 2005`.
-/// None for a text without such a date. No one says the order of a file's `050102`; the user says that of `1/2/05`.
+/// Rewrites a date of `1/2/05`, `050102`, `Jan 2 05` or `2 Jan 05`, or, without a day or month, `2005` or `Jan 2005`,
+/// as `2005-01-02`. `None` for a text without such a date. The user declares the order of a file's `1/2/05`, but not of
+/// `050102`.
 pub(crate) fn with_whole_date(text: &str, order: Option<DateFormat>, dates: DateReading) -> Option<String> {
     let number = match dates {
         DateReading::Session(_) => numbers_alone(text),
@@ -160,7 +161,7 @@ pub(crate) fn with_whole_date(text: &str, order: Option<DateFormat>, dates: Date
 /// Year, month and day, and the text behind them.
 type Written<'t> = ([u32; 3], &'t str);
 
-/// `2005` and `050102`.
+/// Reads `2005` and `050102`.
 fn numbers_alone(text: &str) -> Option<Written<'_>> {
     let (digits, rest) = leading(text, |byte| byte.is_ascii_digit());
     let number: u32 = digits.parse().ok()?;
@@ -171,7 +172,7 @@ fn numbers_alone(text: &str) -> Option<Written<'_>> {
     }
 }
 
-/// `1/2/05`, with one of three separators.
+/// Reads `1/2/05`, with one of three separators.
 fn in_digits(text: &str, order: DateFormat) -> Option<Written<'_>> {
     let (first, rest) = short_number(text)?;
     let separator = rest.chars().next().filter(|separator| matches!(separator, '-' | '/' | '.'))?;
@@ -188,7 +189,7 @@ fn in_digits(text: &str, order: DateFormat) -> Option<Written<'_>> {
     Some(([century(year), month, day], rest))
 }
 
-/// `Jan 2 05`, `2 Jan 05` and `Jan 2005`.
+/// Reads `Jan 2 05`, `2 Jan 05` and `Jan 2005`.
 fn in_words(text: &str) -> Option<Written<'_>> {
     let begins_with_day = text.starts_with(|letter: char| letter.is_ascii_digit());
     let (first, rest) = if begins_with_day { short_number(text)? } else { (0, text) };
@@ -216,7 +217,7 @@ fn month_of(word: &str) -> Option<u32> {
     u32::try_from(MONTH_NAMES.iter().position(is_month)? + 1).ok()
 }
 
-/// A number of one or two digits that ends there.
+/// Reads a number of one or two digits that ends there.
 fn short_number(text: &str) -> Option<(u32, &str)> {
     let (digits, rest) = leading(text, |byte| byte.is_ascii_digit());
     matches!(digits.len(), 1 | 2).then(|| Some((digits.parse().ok()?, rest)))?

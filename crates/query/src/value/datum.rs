@@ -85,7 +85,7 @@ impl Datum {
         matches!(self, Datum::Null)
     }
 
-    /// Text, if it is one.
+    /// Returns the text of a text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Datum::Text(text) => Some(text),
@@ -93,7 +93,7 @@ impl Datum {
         }
     }
 
-    /// A whole number, if it is one.
+    /// Returns the number of a whole number.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Datum::Int(value) => Some(*value),
@@ -123,7 +123,7 @@ impl Datum {
         if fits { Ok(()) } else { Err(SqlError::overflow("", &crate::convert::type_name(sql_type))) }
     }
 
-    /// The value at `row` of an array in the Exact form of `sql_type`.
+    /// Reads the value at `row` of an array in the Exact form of `sql_type`.
     ///
     /// Errors: an array of another Arrow type, which is a defect of the caller.
     pub fn read(array: &dyn Array, sql_type: &SqlType, row: usize) -> Result<Datum, SqlError> {
@@ -137,13 +137,13 @@ impl Datum {
         Ok(Self::present(array, sql_type, row))
     }
 
-    /// The error for an array of another Arrow type than that of `sql_type`.
+    /// Makes the error for an array of another Arrow type than that of `sql_type`.
     pub(crate) fn malformed(array: &dyn Array, sql_type: &SqlType) -> SqlError {
         let (found, expected) = (array.data_type(), data_type(sql_type));
         SqlError::internal(format!("a column of {sql_type} holds {found} instead of {expected}"))
     }
 
-    /// The value at `row`, which is not NULL, of an array whose Arrow type is that of `sql_type`.
+    /// Reads the value at `row`, which is not NULL, of an array whose Arrow type is that of `sql_type`.
     pub(crate) fn present(array: &dyn Array, sql_type: &SqlType, row: usize) -> Datum {
         match sql_type {
             SqlType::Bit => Datum::Bit(array.as_boolean().value(row)),
@@ -198,7 +198,7 @@ impl Datum {
         }
     }
 
-    /// An array in the Exact form of `sql_type`. A datum of another kind becomes NULL: callers convert first.
+    /// Makes an array in the Exact form of `sql_type`. A datum of another kind becomes NULL: callers convert first.
     pub fn array(values: &[Datum], sql_type: &SqlType) -> ArrayRef {
         match sql_type {
             SqlType::Bit => Arc::new(values.iter().map(Datum::as_bit).collect::<BooleanArray>()),
@@ -320,7 +320,7 @@ impl Datum {
     }
 }
 
-/// Arrow type of `sql_type` inside the server.
+/// Returns the Arrow type of `sql_type` inside the server.
 pub fn data_type(sql_type: &SqlType) -> DataType {
     rows::mapping::data_type_for(sql_type, &Form::Exact)
 }
@@ -354,7 +354,7 @@ fn binaries(values: &[Datum]) -> ArrayRef {
 }
 
 impl Datum {
-    /// The wire's form of the value.
+    /// Returns the wire's form of the value.
     pub fn to_value(&self, sql_type: &SqlType) -> tds::Value {
         use tds::Value;
         let units = |ticks: i64, scale: u8| (ticks / 10_i64.pow(u32::from(7 - scale.min(7)))).unsigned_abs();
@@ -430,7 +430,7 @@ impl Datum {
         }
     }
 
-    /// A parameter's value, and its type if the value knows better than the declaration.
+    /// Converts a parameter's value, with its type if the value knows better than the declaration.
     ///
     /// A sql_variant becomes its base value.
     pub fn from_value(value: &tds::Value) -> Datum {

@@ -37,7 +37,7 @@ pub(crate) enum Step {
     Element(usize),
 }
 
-/// The value that a whole text is. Errors: 13609.
+/// Returns the value that a whole text is. Errors: 13609.
 pub fn value(text: &str) -> Result<&str, SqlError> {
     let bytes = text.as_bytes();
     let start = skip_blanks(bytes, 0);
@@ -117,7 +117,7 @@ pub fn kind(piece: &str) -> Kind {
     }
 }
 
-/// The text of a scalar: a string without quotes and escapes, anything else as written; None for null.
+/// Returns the text of a scalar: a string without quotes and escapes, anything else as written; `None` for null.
 pub fn scalar(piece: &str) -> Option<String> {
     match kind(piece) {
         Kind::Null => None,
@@ -146,7 +146,7 @@ impl<T: AsRef<str>> Entries<T> {
         Entries { piece, of_object, at, found: 0 }
     }
 
-    /// The next name, and where its value lies.
+    /// Returns the next name, and the place of its value.
     pub(crate) fn place(&mut self) -> Option<(String, Range<usize>)> {
         let text = self.piece.as_ref();
         let bytes = text.as_bytes();
@@ -177,7 +177,7 @@ impl<T: AsRef<str>> Iterator for Entries<T> {
     }
 }
 
-/// The first entry of a piece that is wanted.
+/// Returns the first wanted entry of a piece.
 fn entry(piece: &str, mut wanted: impl FnMut(&str, usize) -> bool) -> Option<&str> {
     let mut entries = Entries::new(piece);
     let mut number = 0;
@@ -240,12 +240,12 @@ impl Path {
         Ok(Path { strict, steps })
     }
 
-    /// The path of one member, for a column of OPENJSON without a path.
+    /// Makes the path of one member, for a column of OPENJSON without a path.
     pub fn member(name: &str) -> Path {
         Path { strict: false, steps: vec![Step::Member(name.to_string())] }
     }
 
-    /// The value at the path. Errors: 13608 under `strict` if there is none.
+    /// Finds the value at the path. Errors: 13608 under `strict` if there is none.
     pub fn find<'t>(&self, piece: &'t str) -> Result<Option<&'t str>, SqlError> {
         let mut piece = piece;
         for step in &self.steps {
@@ -368,7 +368,7 @@ fn end_of_number(bytes: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// A string without its quotes and escapes.
+/// Removes the quotes and escapes of a string.
 fn unescaped(piece: &str) -> String {
     String::from_utf16_lossy(&units(piece))
 }

@@ -17,7 +17,7 @@ impl ModifyPath {
         Ok(ModifyPath { append: rest.is_some(), path: Path::parse(rest.unwrap_or(text))? })
     }
 
-    /// The text with `new`, a piece of JSON, at the path; None takes the member out, or makes an element null.
+    /// Puts `new`, a piece of JSON, at the path of a text; `None` takes the member out, or makes an element null.
     ///
     /// Errors under `strict`: 13608 if there is nothing at the path, 13621 and 13622 if there is no array or object.
     pub fn modify(&self, text: &str, new: Option<&str>) -> Result<String, SqlError> {
@@ -32,7 +32,7 @@ impl ModifyPath {
         }
     }
 
-    /// The changed piece; None if the path leads nowhere.
+    /// Returns the changed piece; `None` if the path leads nowhere.
     fn within(&self, piece: &str, steps: &[Step], new: Option<&str>) -> Result<Option<String>, SqlError> {
         let strict = self.path.strict;
         let null = new.unwrap_or("null");
@@ -82,7 +82,7 @@ fn wrong_place(strict: bool, number: i32, text: &str) -> Result<Option<String>, 
     if strict { Err(SqlError::new(number, 16, 2, text)) } else { Ok(None) }
 }
 
-/// An object or array with one more entry.
+/// Adds an entry to an object or array.
 fn added(piece: &str, entry: &str) -> String {
     let inside = piece.get(..piece.len().saturating_sub(1)).unwrap_or_default();
     let close = piece.get(inside.len()..).unwrap_or_default();
@@ -90,7 +90,7 @@ fn added(piece: &str, entry: &str) -> String {
     format!("{}{comma}{entry}{close}", inside.trim_end())
 }
 
-/// An object without the member whose value stands at `start..end`.
+/// Removes the member whose value stands at `start..end` from an object.
 fn without(piece: &str, start: usize, end: usize) -> String {
     let before = piece.get(..start).unwrap_or_default().trim_end();
     // In front of the value stand the colon and the name in quotes.

@@ -13,7 +13,7 @@ pub(crate) fn beginning(function: &str, pattern: &str) -> Option<String> {
     Some(pattern.chars().take_while(is_plain).collect())
 }
 
-/// The name of the function that LIKE becomes.
+/// Returns the name of the function that LIKE becomes.
 pub(crate) fn function_name(fold: bool, over_blanks: bool, escape: Option<char>) -> String {
     let blanks = if over_blanks { "blanks" } else { "" };
     format!("{NAME}{fold}{blanks}_{}", escape.map_or(0, u32::from))
@@ -83,7 +83,7 @@ impl Pattern {
         self.matches_chars(&chars)
     }
 
-    /// Greedy matching with one point to return to: linear in text times pattern. Errors: 3617.
+    /// Matches greedily with one point to return to: linear in text times pattern. Errors: 3617.
     pub fn matches_chars(&self, text: &[char]) -> Result<bool, SqlError> {
         let (mut at, mut part) = (0, 0);
         let mut back: Option<(usize, usize)> = None;
@@ -134,7 +134,7 @@ impl Part {
     }
 }
 
-/// `[…]` from behind the bracket, and where it ends; None if it is not closed.
+/// Reads `[…]` from behind the bracket, and returns its end; `None` if it is not closed.
 fn set(chars: &[char], start: usize) -> Option<(Part, usize)> {
     let mut at = start;
     let negated = chars.get(at) == Some(&'^');

@@ -70,12 +70,12 @@ pub const SYSTEM_TYPES: &[SystemType] = &[
     system("vector", 165, 255, 8000, 0, 0),
 ];
 
-/// `TYPE_NAME(id)`.
+/// Returns `TYPE_NAME(id)`.
 pub fn type_name_of_id(id: i64) -> Option<&'static str> {
     SYSTEM_TYPES.iter().find(|system| i64::from(system.user_type_id) == id).map(|system| system.name)
 }
 
-/// `TYPE_ID(name)`.
+/// Returns `TYPE_ID(name)`.
 pub fn type_id_of_name(name: &str) -> Option<i32> {
     let name = name.trim().trim_start_matches("sys.").trim_matches(['[', ']']);
     let name = if name.eq_ignore_ascii_case("rowversion") { "timestamp" } else { name };
@@ -85,7 +85,7 @@ pub fn type_id_of_name(name: &str) -> Option<i32> {
         .map(|system| system.user_type_id)
 }
 
-/// The row of `sys.types` that a column's type is.
+/// Returns the row of `sys.types` for a column's type.
 pub fn system_type(sql_type: &SqlType) -> &'static SystemType {
     let spelled = sql_type.to_string();
     let name = spelled.split('(').next().unwrap_or_default();
@@ -97,7 +97,7 @@ pub fn system_type(sql_type: &SqlType) -> &'static SystemType {
 
 const FALLBACK: SystemType = system("varbinary", 165, 165, 8000, 0, 0);
 
-/// `sys.columns.max_length`: bytes, -1 for (max), 16 for the old large types.
+/// Returns `sys.columns.max_length`: bytes, -1 for (max), 16 for the old large types.
 pub fn max_length(sql_type: &SqlType) -> i16 {
     match sql_type {
         SqlType::Char { length } | SqlType::Binary { length } => *length as i16,
@@ -133,7 +133,7 @@ fn time_bytes(scale: u8) -> i16 {
     }
 }
 
-/// `sys.columns.precision`.
+/// Returns `sys.columns.precision`.
 pub fn precision(sql_type: &SqlType) -> u8 {
     match sql_type {
         SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => *precision,
@@ -148,7 +148,7 @@ fn point(scale: u8) -> u8 {
     if scale == 0 { 0 } else { scale + 1 }
 }
 
-/// `sys.columns.scale`.
+/// Returns `sys.columns.scale`.
 pub fn scale(sql_type: &SqlType) -> u8 {
     match sql_type {
         SqlType::Decimal { scale, .. }

@@ -7,7 +7,7 @@ use tsql::errors;
 
 use crate::convert::{length_limit, type_name};
 
-/// Rank in the precedence list; the operand of the lower rank is converted.
+/// Returns the rank in the precedence list; the operand of the lower rank is converted.
 fn precedence(sql_type: &SqlType) -> u8 {
     match sql_type {
         SqlType::Vector { .. } => 32,
@@ -45,7 +45,7 @@ fn precedence(sql_type: &SqlType) -> u8 {
     }
 }
 
-/// The type of `CASE … THEN left ELSE right`, of a UNION's column, and of a comparison.
+/// Returns the type of `CASE … THEN left ELSE right`, of a UNION's column, and of a comparison.
 pub fn common_type(left: &SqlType, right: &SqlType) -> SqlType {
     if left == right {
         return left.clone();
@@ -79,7 +79,7 @@ pub fn common_type(left: &SqlType, right: &SqlType) -> SqlType {
     }
 }
 
-/// As [`common_type`], for values of which one is implicitly converted to the other's type.
+/// Returns the type of [`common_type`], for values of which one is implicitly converted to the other's type.
 ///
 /// Errors: 206 for types without such a conversion.
 pub fn agreed_type(left: &SqlType, right: &SqlType) -> Result<SqlType, SqlError> {
@@ -118,12 +118,12 @@ pub fn is_convertible(from: &SqlType, to: &SqlType) -> bool {
     !(pair(from, to) || pair(to, from) || bytes_as_float)
 }
 
-/// The types that hold vectors as JSON: json, char, varchar, nchar and nvarchar.
+/// Returns true for the types that hold vectors as JSON: json, char, varchar, nchar and nvarchar.
 pub fn is_json_or_text(sql_type: &SqlType) -> bool {
     is_text(sql_type) || *sql_type == SqlType::Json
 }
 
-/// The types of moments that do not count days.
+/// Returns true for the types of moments that do not count days.
 pub fn is_moment(sql_type: &SqlType) -> bool {
     matches!(
         sql_type,
@@ -131,7 +131,7 @@ pub fn is_moment(sql_type: &SqlType) -> bool {
     )
 }
 
-/// char, varchar, nchar, nvarchar of any length.
+/// Returns true for char, varchar, nchar and nvarchar of any length.
 pub fn is_text(sql_type: &SqlType) -> bool {
     matches!(
         sql_type,
@@ -139,12 +139,12 @@ pub fn is_text(sql_type: &SqlType) -> bool {
     )
 }
 
-/// The whole-number types, bit left out.
+/// Returns true for the whole-number types, without bit.
 pub fn is_integer(sql_type: &SqlType) -> bool {
     matches!(sql_type, SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt)
 }
 
-/// Everything that arithmetic works on.
+/// Returns true for the types that arithmetic works on.
 pub fn is_numeric(sql_type: &SqlType) -> bool {
     is_integer(sql_type)
         || sql_type.is_decimal()
@@ -177,7 +177,7 @@ fn common_text(left: &SqlType, right: &SqlType) -> SqlType {
     }
 }
 
-/// nvarchar or varchar of at least `length` units, (max) when None.
+/// Returns nvarchar or varchar of at least `length` units, (max) for `None`.
 pub fn text_of(unicode: bool, length: Option<usize>) -> SqlType {
     let limit = if unicode { 4000 } else { 8000 };
     let length = match length {
@@ -187,7 +187,7 @@ pub fn text_of(unicode: bool, length: Option<usize>) -> SqlType {
     if unicode { SqlType::NVarChar { length } } else { SqlType::VarChar { length } }
 }
 
-/// Precision and scale of a number as a decimal; None for float, real and everything else.
+/// Returns precision and scale of a number as a decimal; `None` for float, real and everything else.
 pub fn as_decimal(sql_type: &SqlType) -> Option<(u8, u8)> {
     Some(match sql_type {
         SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => (*precision, *scale),
@@ -202,15 +202,15 @@ pub fn as_decimal(sql_type: &SqlType) -> Option<(u8, u8)> {
     })
 }
 
-/// The decimal of sums and of set operators: `whole` digits, one more for a `carry`, and what room is left for the scale.
+/// Returns the decimal of sums and of set operators: `whole` digits, one more for a `carry`, and the remaining room for
+/// the scale.
 pub fn whole_first(whole: u32, carry: u32, scale: u32) -> SqlType {
     let precision = (whole + carry + scale).clamp(1, 38);
     let scale = if whole + carry + scale > 38 { scale.min(38_u32.saturating_sub(whole)) } else { scale };
     SqlType::Numeric { precision: precision as u8, scale: scale as u8 }
 }
 
-/// decimal(precision, scale) squeezed into 38 digits: whole digits are kept first, but up to six of the scale
-/// survive.
+/// Squeezes decimal(precision, scale) into 38 digits: whole digits are kept first, but up to six of the scale survive.
 pub fn bounded_decimal(precision: u32, scale: u32) -> SqlType {
     let (precision, scale) = if precision <= 38 {
         (precision.max(1), scale)

@@ -54,7 +54,7 @@ fn tagged(family: u8, bytes: &[u8]) -> Vec<u8> {
     [&[family], bytes].concat()
 }
 
-/// The sign bit turned, so that bytes are in the order of numbers.
+/// Flips the sign bit, so that bytes are in the order of numbers.
 fn ordered(value: i64) -> [u8; 8] {
     (value ^ i64::MIN).to_be_bytes()
 }

@@ -70,7 +70,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// No transaction.
+    /// Makes work without a transaction.
     pub fn new(instance: Arc<Instance>) -> Work {
         Work {
             temporary: TemporaryObjects::new(Arc::clone(&instance)),
@@ -100,8 +100,8 @@ impl Work {
         self
     }
 
-    /// Work for the body of a function that a statement calls: it reads what the statement reads, and changes only table
-    /// variables of its own.
+    /// Makes work for the body of a function that a statement calls: it reads what the statement reads, and changes
+    /// only its own table variables.
     pub fn for_function(&self) -> Work {
         let outer = self.outer.clone().unwrap_or_else(|| self.transactions());
         Work {
@@ -116,7 +116,7 @@ impl Work {
         }
     }
 
-    /// The module of a name. `database` is the current one.
+    /// Finds the module of a name. `database` is the current one.
     pub fn find_module(
         &self,
         name: &ObjectName,
@@ -125,7 +125,7 @@ impl Work {
         self.view().find_module(name, database)
     }
 
-    /// `@@TRANCOUNT`.
+    /// Returns `@@TRANCOUNT`.
     pub fn depth(&self) -> u32 {
         self.depth
     }
@@ -152,12 +152,12 @@ impl Work {
         self.transactions.lock().placement = placement;
     }
 
-    /// The transactions, for a scan that outlives the borrow.
+    /// Shares the transactions, for a scan that outlives the borrow.
     pub fn transactions(&self) -> SharedTransactions {
         Arc::clone(&self.transactions)
     }
 
-    /// BEGIN TRANSACTION, under SNAPSHOT or not; the descriptor if it is the outermost.
+    /// Runs BEGIN TRANSACTION, under SNAPSHOT or not. Returns the descriptor if it is the outermost.
     pub fn begin(&mut self, is_snapshot: bool) -> Option<u64> {
         self.depth += 1;
         if self.depth > 1 {
@@ -180,14 +180,14 @@ impl Work {
         true
     }
 
-    /// BEGIN TRANSACTION without telling the client. Returns whether there was no other.
+    /// Begins a transaction without a notice to the client. Returns true if there was no other.
     pub fn begin_quietly(&mut self) -> bool {
         let own = self.depth == 0 && self.begin(false).is_some();
         self.quiet |= own;
         own
     }
 
-    /// COMMIT; the descriptor if it was the outermost. Errors: 3902, and the store's.
+    /// Runs COMMIT. Returns the descriptor if it was the outermost. Errors: 3902, and the store's.
     pub fn commit(&mut self) -> Result<Option<u64>, SqlError> {
         match self.depth {
             0 => Err(errors::COMMIT_WITHOUT_BEGIN.error()),
@@ -205,7 +205,7 @@ impl Work {
         }
     }
 
-    /// ROLLBACK of everything; the descriptor if there was a transaction.
+    /// Rolls back everything. Returns the descriptor if there was a transaction.
     pub fn rollback(&mut self) -> Option<u64> {
         let had = self.depth > 0;
         self.depth = 0;
@@ -217,7 +217,7 @@ impl Work {
         (had && !quiet).then_some(self.descriptor)
     }
 
-    /// SAVE TRANSACTION.
+    /// Runs SAVE TRANSACTION.
     pub fn save(&mut self, name: &str) -> Result<(), SqlError> {
         let mark = self.mark()?;
         self.savepoints.push((name.to_string(), mark));
@@ -245,7 +245,7 @@ impl Work {
         self.savepoints.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
     }
 
-    /// ROLLBACK to a savepoint, if there is one of that name.
+    /// Rolls back to a savepoint, if there is one of that name.
     pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
         let Some(position) = self.savepoints.iter().rposition(|(own, _)| own.eq_ignore_ascii_case(name))
         else {
@@ -288,7 +288,7 @@ impl Work {
         if self.doomed { Err(uncommittable()) } else { self.start_statement() }
     }
 
-    /// Table variables have a transaction for each statement.
+    /// Begins a transaction on table variables, which have one for each statement.
     fn open_variables(&mut self) {
         let mut open = self.transactions.lock();
         if open.variables.is_none() && self.temporary.has_variables() {
@@ -296,7 +296,7 @@ impl Work {
         }
     }
 
-    /// A transaction under the session's settings.
+    /// Begins a transaction under the session's settings.
     fn new_transaction(&self) -> Transaction {
         let mut transaction = self.instance.store().begin();
         transaction.set_lock_timeout(self.lock_timeout);
@@ -306,7 +306,7 @@ impl Work {
         transaction
     }
 
-    /// After it.
+    /// Ends a statement.
     pub fn end_statement(&mut self, mark: &Mark, succeeded: bool) -> Result<(), SqlError> {
         if self.depth == 0 {
             self.in_statement = false;
@@ -362,17 +362,17 @@ impl Work {
         self.transactions.lock().return_to(mark)
     }
 
-    /// The store's name of an object. `database` is the current one.
+    /// Returns the store's name of an object. `database` is the current one.
     pub fn key_of(&self, name: &ObjectName, database: &str) -> String {
         self.view().key_of(name, database)
     }
 
-    /// The table of a name. `database` is the current one.
+    /// Finds the table of a name. `database` is the current one.
     pub fn find(&self, name: &ObjectName, database: &str) -> Result<Option<OpenTable>, SqlError> {
         self.view().find(name, database)
     }
 
-    /// A view of the tables that can outlive the borrow.
+    /// Makes a view of the tables that can outlive the borrow.
     pub fn view(&self) -> WorkView {
         WorkView {
             instance: Arc::clone(&self.instance),
@@ -412,7 +412,7 @@ pub(crate) struct WorkView {
 }
 
 impl WorkView {
-    /// The table of a name. `database` is the current one.
+    /// Finds the table of a name. `database` is the current one.
     pub fn find(&self, name: &ObjectName, database: &str) -> Result<Option<OpenTable>, SqlError> {
         let variable =
             self.scope.table(&name.name).filter(|_| name.schema.is_none() && name.database.is_none());
@@ -427,7 +427,7 @@ impl WorkView {
         self.opened(place, &info)
     }
 
-    /// The store's name of an object. `database` is the current one.
+    /// Returns the store's name of an object. `database` is the current one.
     fn key_of(&self, name: &ObjectName, database: &str) -> String {
         if name.is_session_own()
             && let Some(hiding) = self.scope.hiding.get(&name.name.to_lowercase())
@@ -439,13 +439,13 @@ impl WorkView {
         key_of(name, database, self.number)
     }
 
-    /// The temporary table that the store has under a name.
+    /// Finds the temporary table that the store has under a name.
     pub fn temporary_at(&self, key: &str) -> Result<Option<OpenTable>, SqlError> {
         let Some(info) = self.info(Place::Temporary, key) else { return Ok(None) };
         self.opened(Place::Temporary, &info)
     }
 
-    /// The module of a name, and its table in the store.
+    /// Finds the module of a name, and its table in the store.
     pub fn find_module(
         &self,
         name: &ObjectName,
@@ -460,24 +460,24 @@ impl WorkView {
         Ok(module.map(|module| (info.id, module)))
     }
 
-    /// The type that the store keeps under a key. Errors: 596 if it is damaged.
+    /// Reads the type that the store keeps under a key. Errors: 596 if it is damaged.
     pub fn user_type(&self, key: &str) -> Result<Option<UserType>, SqlError> {
         self.info(Place::Shared, key).as_ref().map_or(Ok(None), user_type)
     }
 
-    /// All types of users. Errors: 596 if one is damaged.
+    /// Reads all types of users. Errors: 596 if one is damaged.
     pub fn user_types(&self) -> Result<Vec<UserType>, SqlError> {
         self.infos().iter().filter_map(|info| user_type(info).transpose()).collect()
     }
 
-    /// All modules.
+    /// Reads all modules.
     pub fn modules(&self) -> Result<Vec<Arc<Module>>, SqlError> {
         let infos = self.infos();
         let visible = infos.iter().filter(|info| place_of_key(&info.name, self.number).is_some());
         visible.filter_map(|info| self.instance.module(info).transpose()).collect()
     }
 
-    /// The partition function of a name in a database, and its table in the store. Errors: 596 if it is damaged.
+    /// Finds the partition function of a name in a database, and its table in the store. Errors: 596 if it is damaged.
     pub fn partition_function(
         &self,
         database: &str,
@@ -489,7 +489,7 @@ impl WorkView {
         Ok(partition_function(&info)?.map(|function| (info.id, function)))
     }
 
-    /// The partition scheme of a name in a database, and its table in the store. Errors: 596 if it is damaged.
+    /// Finds the partition scheme of a name in a database, and its table in the store. Errors: 596 if it is damaged.
     pub fn partition_scheme(
         &self,
         database: &str,
@@ -501,7 +501,7 @@ impl WorkView {
         Ok(partition_scheme(&info)?.map(|scheme| (info.id, scheme)))
     }
 
-    /// All partition functions and schemes. Errors: 596 if one is damaged.
+    /// Reads all partition functions and schemes. Errors: 596 if one is damaged.
     pub fn partitions(&self) -> Result<Partitions, SqlError> {
         let mut found = Partitions::default();
         for info in self.infos().iter().filter(|info| is_partition_entry(&info.properties)) {
@@ -523,7 +523,7 @@ impl WorkView {
         self.committed_infos()
     }
 
-    /// The tables of the server's store that may have a FOREIGN KEY to a table.
+    /// Returns the tables of the server's store that may have a FOREIGN KEY to a table.
     pub fn referring(&self, parent: &TableDefinition) -> Result<Vec<OpenTable>, SqlError> {
         let key = store_key(&parent.database, &parent.schema, &parent.name);
         let infos = match &self.transactions.lock().session {
@@ -556,7 +556,7 @@ impl WorkView {
         Ok(definition.map(|definition| OpenTable { place, id: info.id, definition, rows: info.rows }))
     }
 
-    /// All tables, temporary ones included.
+    /// Lists all tables, including temporary ones.
     pub fn tables(&self) -> Result<Vec<OpenTable>, SqlError> {
         let infos = self.infos();
         let mut tables = Vec::with_capacity(infos.len());

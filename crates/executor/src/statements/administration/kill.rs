@@ -7,7 +7,7 @@ use crate::session::Session;
 /// Session ids below are the server's own tasks.
 const FIRST_USER_SESSION: i64 = 51;
 
-/// KILL of a session, or a report of one that is being ended. Errors: 6101, 6104, 6106, 6107, 6115, 6120.
+/// Runs KILL of a session, or reports one that is being ended. Errors: 6101, 6104, 6106, 6107, 6115, 6120.
 pub fn run(session: &mut Session, id: i64, status_only: bool) -> Result<(), SqlError> {
     let error = |number, text: String| Err(SqlError::new(number, 16, 1, text));
     let Some(spid) = u16::try_from(id).ok().filter(|spid| (1..=0x7FFF).contains(spid)) else {

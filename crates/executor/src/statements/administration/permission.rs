@@ -65,7 +65,7 @@ fn exists(session: &Session, class: SecurableClass, name: &ObjectName) -> Result
     }
 }
 
-/// A table, a module, or a view of the system.
+/// Returns true for a table, a module, or a view of the system.
 fn object_exists(session: &Session, name: &ObjectName) -> Result<bool, SqlError> {
     if session.work.find(name, &session.database)?.is_some()
         || session.work.find_module(name, &session.database)?.is_some()
@@ -76,7 +76,7 @@ fn object_exists(session: &Session, name: &ObjectName) -> Result<bool, SqlError>
     Ok(system_views::view_id(&format!("[{schema}].[{}]", name.name.replace(']', "]]"))).is_some())
 }
 
-/// Why nothing can be granted to a name. Errors: 4624, 15151.
+/// Refuses a name to which nothing can be granted. Errors: 4624, 15151.
 fn check_principal(name: &str) -> Result<(), SqlError> {
     if PRINCIPALS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
         return Ok(());

@@ -34,7 +34,7 @@ pub(super) struct AllowedValues {
 }
 
 impl AllowedValues {
-    /// All values.
+    /// Returns all values.
     fn all() -> AllowedValues {
         AllowedValues { intervals: vec![Interval { from: None, to: None }], null: Truth::True, exact: true }
     }
@@ -57,7 +57,8 @@ impl AllowedValues {
         AllowedValues { intervals, null: if has_null { Truth::True } else { Truth::False }, exact: true }
     }
 
-    /// Those that a column of a table may have by its type and by the constraints that all rows are known to satisfy.
+    /// Returns the values that a column of a table may have by its type and by the constraints that all rows are known
+    /// to satisfy.
     pub fn of_table(table: &TableDefinition, position: usize, ranges: &PartitionRanges) -> AllowedValues {
         let mut allowed = AllowedValues::all();
         let column = table.columns.get(position);
@@ -71,7 +72,7 @@ impl AllowedValues {
         allowed
     }
 
-    /// Those that a CHECK allows; all of them if it says nothing that is understood.
+    /// Returns the values that a CHECK allows; all of them if none of it is understood.
     fn of_check(
         text: &str,
         table: &TableDefinition,
@@ -84,7 +85,7 @@ impl AllowedValues {
         }
     }
 
-    /// Those that a CHECK allows, if it says something of this column alone and all of it is understood.
+    /// Returns the values that a CHECK allows, if it concerns this column alone and all of it is understood.
     pub fn of_whole_check(
         text: &str,
         table: &TableDefinition,
@@ -127,7 +128,7 @@ impl Interval {
         Interval { from: Some((value.clone(), true)), to: Some((value, true)) }
     }
 
-    /// The part of it that is in another; None: there is none.
+    /// Intersects two intervals; `None` if they share no value.
     fn within(&self, other: &Interval, ranges: &PartitionRanges) -> Option<Interval> {
         let from = match (&self.from, &other.from) {
             (Some(one), Some(two)) => Some(if lower(one, two, ranges) == Ordering::Less { two } else { one }),
@@ -164,12 +165,12 @@ impl Interval {
     }
 }
 
-/// The order of two lower bounds: one that includes its value begins earlier.
+/// Orders two lower bounds: one that includes its value begins earlier.
 fn lower(one: &(Datum, bool), other: &(Datum, bool), ranges: &PartitionRanges) -> Ordering {
     ranges.compare(&one.0, &other.0).then_with(|| other.1.cmp(&one.1))
 }
 
-/// The order of two upper bounds: one that includes its value ends later.
+/// Orders two upper bounds: one that includes its value ends later.
 fn upper(one: &(Datum, bool), other: &(Datum, bool), ranges: &PartitionRanges) -> Ordering {
     ranges.compare(&one.0, &other.0).then_with(|| one.1.cmp(&other.1))
 }
@@ -282,7 +283,7 @@ impl Reader<'_> {
     }
 }
 
-/// The comparison with its sides changed.
+/// Swaps the sides of a comparison.
 fn turned(comparison: Comparison) -> Comparison {
     match comparison {
         Comparison::Less => Comparison::Greater,

@@ -29,7 +29,8 @@ use crate::statements::ddl::redefine::writer_as_given;
 use crate::statements::dml::destination;
 use crate::statements::dml::references;
 
-/// ALTER TABLE … ADD with columns. Errors: 2705 and others of the columns, 4901 for rows that would have no value, those of the constraints.
+/// Runs ALTER TABLE … ADD with columns. Errors: 2705 and others of the columns, 4901 for rows that would have no value,
+/// those of the constraints.
 pub(crate) fn add_columns(
     session: &mut Session,
     table: &OpenTable,
@@ -93,7 +94,7 @@ pub(crate) fn add_columns(
     })
 }
 
-/// ALTER TABLE … DROP COLUMN. Errors: 4924 for a column that there is not, 5074 for one that something uses, 4923 for the last one.
+/// Runs ALTER TABLE … DROP COLUMN. Errors: 4924 for a missing column, 5074 for one in use, 4923 for the last one.
 pub(crate) fn drop_columns(
     session: &mut Session,
     table: &OpenTable,
@@ -129,8 +130,8 @@ pub(crate) fn drop_columns(
     rebuild_columns(session, table, definition, frame)
 }
 
-/// ALTER TABLE … ALTER COLUMN. Errors: 4924 for a column that there is not, 4928 for one that cannot be altered, 5074 for one that something
-/// uses, 515 for NULLs in what may have none, 2628 and others for values that do not fit.
+/// Runs ALTER TABLE … ALTER COLUMN. Errors: 4924 for a missing column, 4928 for one that cannot be altered, 5074 for
+/// one in use. 515 is for NULLs where none may be, 2628 and others for values that do not fit.
 pub(crate) fn alter_column(
     session: &mut Session,
     table: &OpenTable,
@@ -210,7 +211,7 @@ pub(crate) fn rebuild_columns(
     write_columns(session, table, definition, asked, frame)
 }
 
-/// The same for a definition of which `asked` is what is to be computed and checked for the rows that are there.
+/// Writes the columns for a definition of which `asked` is to be computed and checked for the present rows.
 fn write_columns(
     session: &mut Session,
     table: &OpenTable,
@@ -324,7 +325,7 @@ fn user_of(session: &Session, definition: &TableDefinition, column: &str) -> Res
     Ok(default.and_then(|default| object(&default.name, UseOf::SameType)))
 }
 
-/// The partition scheme that a table or an index of it is partitioned by, on this column.
+/// Returns the partition scheme that partitions the table or an index of it by this column.
 fn partitioned_by(definition: &TableDefinition, column: &str) -> Option<User> {
     let by = definition.all_partitionings().into_iter().find(|by| same_name(&by.column, column))?;
     Some(User { kind: "object", name: by.scheme.clone(), use_of: UseOf::Fixed })
@@ -459,7 +460,7 @@ fn is_longer(before: &ColumnDefinition, after: &ColumnDefinition) -> bool {
     longer && before.collation() == after.collation() && (after.nullable || !before.nullable)
 }
 
-/// The columns of a definition that another one has not.
+/// Returns the columns of a definition that another one lacks.
 fn added<'d>(
     definition: &'d TableDefinition,
     before: &'d TableDefinition,
@@ -475,7 +476,7 @@ fn no_column(action: &str, column: &str, table: &TableDefinition) -> SqlError {
     SqlError::new(4924, 16, 1, text)
 }
 
-/// 5074: something else needs the column as it is.
+/// Makes error 5074: something else needs the column as it is.
 fn dependent(user: &User, column: &str) -> SqlError {
     let text = format!("The {} '{}' is dependent on column '{column}'.", user.kind, user.name);
     SqlError::new(5074, 16, 1, text)

@@ -169,7 +169,7 @@ pub(crate) fn add_foreign_key(
     Ok(())
 }
 
-/// The actions that one DELETE or UPDATE sets off must form a tree. Errors: 1785.
+/// Checks that the actions that one DELETE or UPDATE sets off form a tree. Errors: 1785.
 fn refuse_cycles(session: &Session, table: &TableDefinition, key: &ForeignKey) -> Result<(), SqlError> {
     let chosen: [fn(&ForeignKey) -> ReferentialAction; 2] = [|key| key.on_delete, |key| key.on_update];
     let mut own = table.clone();
@@ -248,7 +248,7 @@ fn refuse_double(
     Ok(())
 }
 
-/// CHECK CONSTRAINT and NOCHECK CONSTRAINT. Rows are looked at again with WITH CHECK only, and only then trusted.
+/// Runs CHECK CONSTRAINT and NOCHECK CONSTRAINT. Rows are checked again only under WITH CHECK, and only then trusted.
 ///
 /// Errors: 4917 for a constraint that there is not, 547.
 pub(crate) fn switch_constraints(

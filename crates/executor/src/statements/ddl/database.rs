@@ -48,7 +48,7 @@ pub(crate) fn create_database(
     result
 }
 
-/// The collation of columns of a database that name none, if it is not the server's.
+/// Returns the collation of columns of a database that name none, if it is not the server's.
 pub(crate) fn database_collation(session: &Session, database: &str) -> Result<Option<String>, SqlError> {
     let directory = directory::of(&session.work)?;
     Ok(directory.database(database).and_then(|database| database.collation.clone()))
@@ -102,8 +102,8 @@ pub(crate) fn change_directory(
     result
 }
 
-/// ALTER DATABASE … COLLATE: only to the collation that the database has. Errors: 448 for no collation; 40515 for another one, since
-/// columns that name none, and what is stored in them, keep theirs.
+/// Runs ALTER DATABASE … COLLATE, which takes only the collation that the database has. Errors: 448 for no collation.
+/// 40515 is for another one, since columns that name none, and the values stored in them, keep theirs.
 pub(crate) fn check_collation(database: &str, own: Option<&str>, name: &str) -> Result<(), SqlError> {
     let known = Collation::from_name(name)
         .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{name}'.")))?;
@@ -114,8 +114,8 @@ pub(crate) fn check_collation(database: &str, own: Option<&str>, name: &str) -> 
     Err(SqlError::unsupported(&format!("ALTER DATABASE {database} COLLATE {name}")))
 }
 
-/// The collation of a database as it is spelled. Errors: 448 for none; 40515 for one under which texts of another code page, or
-/// of case, would compare otherwise than those of the server.
+/// Returns the collation of a database as it is spelled. Errors: 448 for none. 40515 is for one whose code page or case
+/// rule differs from the server's, so that texts would compare otherwise.
 fn served_collation(name: &str) -> Result<String, SqlError> {
     let collation = Collation::from_name(name)
         .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{name}'.")))?;

@@ -19,7 +19,7 @@ use crate::statements::evaluation::declared_type::resolve_columns;
 /// Columns of a table.
 const COLUMNS_MAX: usize = 1024;
 
-/// DECLARE of a table variable.
+/// Runs DECLARE of a table variable.
 pub(crate) fn declare_table(
     session: &mut Session,
     create: &CreateTable,
@@ -35,7 +35,7 @@ pub(crate) fn declare_table(
     variables::declare_table(&mut session.work, &definition, None)
 }
 
-/// The definition of a function's table.
+/// Makes the definition of a function's table.
 pub(crate) fn declared_columns(
     session: &Session,
     create: &CreateTable,
@@ -44,7 +44,7 @@ pub(crate) fn declared_columns(
     declared_column(session, create, frame)
 }
 
-/// The definition that CREATE TABLE writes out.
+/// Makes the definition that CREATE TABLE writes out.
 pub(crate) fn declared_column(
     session: &Session,
     create: &CreateTable,
@@ -135,7 +135,7 @@ fn beside_clustered(create: &CreateTable) -> Option<CreateTable> {
     Some(create)
 }
 
-/// The columns of a PRIMARY KEY of the table.
+/// Returns the columns of a PRIMARY KEY of the table.
 fn primary_columns(constraint: &ConstraintClause) -> impl Iterator<Item = &str> {
     let columns = match &constraint.kind {
         ConstraintKind::Key { primary: true, columns, .. } => columns.as_slice(),

@@ -174,7 +174,7 @@ fn drop_tables(session: &mut Session, names: &[ObjectName], if_exists: bool) -> 
     Ok(())
 }
 
-/// A FOREIGN KEY of another table that refers to this one.
+/// Finds a FOREIGN KEY of another table that refers to this one.
 pub(super) fn referring_from_elsewhere(
     session: &Session,
     table: &OpenTable,

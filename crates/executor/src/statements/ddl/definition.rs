@@ -195,7 +195,7 @@ pub(crate) fn add_column(
     Ok(())
 }
 
-/// The column of a condition that names no other.
+/// Returns the column of a condition that names no other.
 fn only_column(condition: &Expr, table: &TableDefinition) -> Option<String> {
     let mut positions = Vec::new();
     condition.clone().rewrite(&mut |part| {
@@ -299,7 +299,7 @@ pub(crate) fn add_constraint(
     }
 }
 
-/// The name of the file group of a database that `ON` names; None: it has none.
+/// Returns the name of the file group that `ON` names; `None` if the database lacks it.
 pub(crate) fn named_group(session: &Session, database: &str, written: &WrittenGroup) -> Option<String> {
     match written {
         Some(name) => Some(name.clone()),
@@ -400,7 +400,7 @@ struct KeyClause {
     by: Option<Partitioning>,
 }
 
-/// 8111: a nullable column cannot be part of a primary key.
+/// Makes error 8111: a nullable column cannot be part of a primary key.
 pub(crate) fn null_in_key(table: &str) -> SqlError {
     SqlError::new(
         8111,
@@ -410,7 +410,7 @@ pub(crate) fn null_in_key(table: &str) -> SqlError {
     )
 }
 
-/// A constraint name made of its table's and its column's, in SQL Server's pattern.
+/// Makes a constraint name of its table's and its column's, in SQL Server's pattern.
 fn made_name(prefix: &str, table: &str, column: &str, object_id: i32) -> String {
     let short = |text: &str, length: usize| text.chars().take(length).collect::<String>();
     if matches!(prefix, "PK" | "UQ") {

@@ -19,9 +19,9 @@ use crate::statements::ddl::partitioning;
 use crate::statements::ddl::redefine;
 use crate::statements::evaluation::resolve;
 
-/// CREATE INDEX. Errors: 1088 without the table, 1505 for duplicates, 1902 for a second clustered index. 1909, 1911,
-/// 1919 and 10601 are for columns that cannot be used, 1913 and 7999 for the name. 1907 is for a constraint that the
-/// index would no longer enforce.
+/// Runs CREATE INDEX. Errors: 1088 without the table, 1505 for duplicates, 1902 for a second clustered index. 1909,
+/// 1911, 1919 and 10601 are for columns that cannot be used, 1913 and 7999 for the name. 1907 is for a constraint that
+/// the index would no longer enforce.
 pub(crate) fn create_index(
     session: &mut Session,
     create: &CreateIndex,
@@ -247,7 +247,7 @@ fn measure_entries(
     checked.map_err(|error| duplicates_found(definition, name, error))
 }
 
-/// DROP INDEX. Errors: 3701 for one that there is not, 3723 for a constraint's.
+/// Runs DROP INDEX. Errors: 3701 for a missing one, 3723 for a constraint's.
 pub(crate) fn drop_indexes(
     session: &mut Session,
     names: &[(String, ObjectName)],
@@ -284,7 +284,8 @@ pub(crate) fn drop_indexes(
     Ok(())
 }
 
-/// ALTER INDEX. Errors: 1088 without the table, 2727 without the index, 1505 for duplicates that came in while it was disabled.
+/// Runs ALTER INDEX. Errors: 1088 without the table, 2727 without the index, 1505 for duplicates that came in while it
+/// was disabled.
 pub(crate) fn alter_index(session: &mut Session, alter: &AlterIndex, frame: &Frame) -> Result<(), SqlError> {
     let table = indexed_table(session, &alter.table)?;
     let mut definition = table.definition.as_ref().clone();
@@ -350,7 +351,7 @@ pub(crate) fn alter_index(session: &mut Session, alter: &AlterIndex, frame: &Fra
     }
 }
 
-/// ALTER TABLE … REBUILD.
+/// Runs ALTER TABLE … REBUILD.
 pub(crate) fn rebuild_table(
     session: &mut Session,
     table: &OpenTable,
@@ -452,7 +453,7 @@ fn write_anew(
     })
 }
 
-/// IGNORE_DUP_KEY of an index that is not unique: 1916; of a constraint's index: 1979.
+/// Refuses IGNORE_DUP_KEY of an index that is not unique (1916) or of a constraint's index (1979).
 fn refuse_ignoring(
     definition: &TableDefinition,
     name: &str,
@@ -492,7 +493,7 @@ fn disable(session: &Session, definition: &mut TableDefinition, name: &str) -> R
     Ok(())
 }
 
-/// Why a view gets no index: 1939 if it is not bound to its schema, else that views keep no rows of their own.
+/// Says why a view gets no index: 1939 if it is not bound to its schema, else that views keep no rows of their own.
 fn index_on_view(module: &Module, name: &ObjectName) -> SqlError {
     let bound = module.definition.text.to_ascii_uppercase().contains("SCHEMABINDING");
     match bound {
@@ -517,7 +518,7 @@ fn indexed_table(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlE
     })
 }
 
-/// The key columns as the table spells them.
+/// Returns the key columns as the table spells them.
 fn key_columns(table: &TableDefinition, create: &CreateIndex) -> Result<Vec<(String, bool)>, SqlError> {
     let unknown = |column: &str| {
         refused(1911, 1, format!("Column name '{column}' does not exist in the target table or view."))
@@ -550,7 +551,7 @@ fn key_columns(table: &TableDefinition, create: &CreateIndex) -> Result<Vec<(Str
     }
 }
 
-/// The options of a key's or index's storage, and whether it is clustered. Errors: 2727.
+/// Returns the options of a key's or index's storage, and true if it is clustered. Errors: 2727.
 fn options_of<'d>(
     definition: &'d mut TableDefinition,
     name: &str,

@@ -7,7 +7,7 @@ use tsql::SqlError;
 /// Columns of a key, at most.
 pub(crate) const KEY_COLUMNS_MAX: usize = 32;
 
-/// 1904: a key of more columns than one can have.
+/// Makes error 1904: a key of more columns than one can have.
 pub(crate) fn too_many_columns(index: &str, table: &str, count: usize) -> SqlError {
     let text = format!(
         "The index '{index}' on table '{table}' has {count} columns in the key list. The maximum limit for index key column list is {KEY_COLUMNS_MAX}."
@@ -15,7 +15,7 @@ pub(crate) fn too_many_columns(index: &str, table: &str, count: usize) -> SqlErr
     refused(1904, 1, text)
 }
 
-/// 1919: a column of a type that no key can have.
+/// Makes error 1919: a column of a type that no key can have.
 pub(crate) fn no_key_column(column: &ColumnDefinition, table: &TableDefinition) -> SqlError {
     let text = format!(
         "Column '{}' in table '{}' is of a type that is invalid for use as a key column in an index.",
@@ -39,7 +39,7 @@ pub(crate) fn refuse_long_key(table: &TableDefinition, name: &str) -> Result<(),
     }
 }
 
-/// A duplicate that is found while an index is made: 1505 instead of 2601 or 2627.
+/// Converts the error of a duplicate that is found while an index is made: 1505 instead of 2601 or 2627.
 pub(crate) fn duplicates_found(definition: &TableDefinition, name: &str, error: SqlError) -> SqlError {
     if !matches!(error.number, 2601 | 2627) {
         return error;

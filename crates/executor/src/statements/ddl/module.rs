@@ -24,8 +24,8 @@ use crate::statements::ddl::user_type::check_parameters;
 use crate::statements::evaluation::declared_type::{Declared, declared_type, describe_declarations};
 use crate::statements::evaluation::evaluate;
 
-/// CREATE, ALTER or CREATE OR ALTER. What a view or inline function names must exist; a procedure is looked at when
-/// it runs.
+/// Runs CREATE, ALTER or CREATE OR ALTER. The objects that a view or inline function names must exist; a procedure is
+/// checked when it runs.
 ///
 /// Errors: 2714, 208, 2010; 443, 444 and 455 for what a function may not do; those of a view's query.
 pub(crate) fn create_module(
@@ -149,7 +149,7 @@ fn check_parameters_of(session: &Session, body: &ModuleBody) -> Result<(), SqlEr
     Ok(())
 }
 
-/// CREATE SYNONYM.
+/// Runs CREATE SYNONYM.
 pub(crate) fn create_synonym(
     session: &mut Session,
     name: &ObjectName,
@@ -166,7 +166,7 @@ pub(crate) fn create_synonym(
     keep_new_module(session, &definition, name)
 }
 
-/// DROP VIEW, PROCEDURE, FUNCTION, SEQUENCE, SYNONYM. Errors: 3701, 3705 for an object of another kind.
+/// Runs DROP VIEW, PROCEDURE, FUNCTION, SEQUENCE, SYNONYM. Errors: 3701, 3705 for an object of another kind.
 pub(crate) fn drop_modules(
     session: &mut Session,
     word: ModuleWord,
@@ -209,7 +209,7 @@ pub(crate) fn drop_modules(
     Ok(())
 }
 
-/// A module of a kind in the place where its name puts it. Errors: 911, 2760.
+/// Makes a module of a kind in the place where its name puts it. Errors: 911, 2760.
 pub(crate) fn new_module(
     session: &Session,
     name: &ObjectName,
@@ -273,7 +273,7 @@ pub(crate) fn keep_module(
     session.work.write(place, |transaction| transaction.open(id)?.set_properties(&properties))
 }
 
-/// The columns of a view or table-valued function, found by binding it.
+/// Returns the columns of a view or table-valued function, found by binding it.
 fn module_columns(
     session: &Session,
     create: &CreateModule,

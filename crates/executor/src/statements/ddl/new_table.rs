@@ -14,7 +14,7 @@ use crate::session::work::directory;
 use crate::session::work::scopes;
 use crate::session::work::{OpenTable, Place};
 
-/// The definition of a new table of plain columns.
+/// Makes the definition of a new table of plain columns.
 pub(crate) fn new_definition(
     session: &Session,
     name: &ObjectName,
@@ -41,7 +41,7 @@ pub(crate) fn new_definition(
     })
 }
 
-/// Database and schema that a new table goes to, as they are spelled. Errors: 911, 2760.
+/// Returns database and schema of a new table, as they are spelled. Errors: 911, 2760.
 pub(crate) fn home_of(session: &Session, name: &ObjectName) -> Result<(String, String), SqlError> {
     if name.is_temporary() || name.is_variable() {
         return Ok(("tempdb".to_string(), "dbo".to_string()));

@@ -76,8 +76,8 @@ fn change(
     }
 }
 
-/// CREATE PARTITION FUNCTION. Errors: 2714 for a name that is taken, 7703 for several parameters, 7704 for a type that has no
-/// ranges, 7719 for too many boundaries, and those of [`boundaries`].
+/// Runs CREATE PARTITION FUNCTION. Errors: 2714 for a name that is taken, 7703 for several parameters, 7704 for a type
+/// that has no ranges, 7719 for too many boundaries, and those of [`boundaries`].
 fn create_function(
     session: &mut Session,
     create: &CreatePartitionFunction,
@@ -126,8 +126,8 @@ fn create_function(
     Ok((!was_sorted).then(|| SqlError::new(7709, 0, 1, text)).into_iter().collect())
 }
 
-/// ALTER PARTITION FUNCTION … SPLIT RANGE. Errors: 15151 for an unknown function, 7714 without a value, 7719 for too many
-/// partitions, 7721 for a boundary that there is, 7710 if a scheme has no file group for the new partition.
+/// Runs ALTER PARTITION FUNCTION … SPLIT RANGE. Errors: 15151 for an unknown function, 7714 without a value, 7719 for
+/// too many partitions. 7721 is for an existing boundary, 7710 if a scheme has no file group for the new partition.
 fn split(session: &mut Session, name: &str, values: Vec<Written>) -> Result<(), SqlError> {
     let (id, mut function) = to_change(session, name)?;
     let ranges = function.ranges()?;
@@ -151,8 +151,8 @@ fn split(session: &mut Session, name: &str, values: Vec<Written>) -> Result<(), 
     keep(session, id, function)
 }
 
-/// ALTER PARTITION FUNCTION … MERGE RANGE. Errors: 15151 for an unknown function, 7714 without a value, 7715 for one that is no
-/// boundary.
+/// Runs ALTER PARTITION FUNCTION … MERGE RANGE. Errors: 15151 for an unknown function, 7714 without a value, 7715 for
+/// one that is no boundary.
 fn merge(session: &mut Session, name: &str, values: Vec<Written>) -> Result<(), SqlError> {
     let (id, mut function) = to_change(session, name)?;
     let ranges = function.ranges()?;
@@ -166,7 +166,8 @@ fn merge(session: &mut Session, name: &str, values: Vec<Written>) -> Result<(), 
     keep(session, id, function)
 }
 
-/// DROP PARTITION FUNCTION. Errors: 15151 for an unknown one, 7706 if a scheme uses it, 3729 if an expression of a table does.
+/// Runs DROP PARTITION FUNCTION. Errors: 15151 for an unknown one, 7706 if a scheme uses it, 3729 if an expression of a
+/// table does.
 fn drop_function(session: &mut Session, name: &str) -> Result<(), SqlError> {
     let database = current_database(session)?;
     let view = session.work.view();
@@ -181,7 +182,7 @@ fn drop_function(session: &mut Session, name: &str) -> Result<(), SqlError> {
     drop_entry(session, id)
 }
 
-/// The function of a name, with the tables that are partitioned by it locked alone.
+/// Finds the function of a name, and locks the tables that are partitioned by it exclusively.
 fn to_change(session: &mut Session, name: &str) -> Result<(TableId, PartitionFunction), SqlError> {
     let database = current_database(session)?;
     let (id, _) =
@@ -254,7 +255,7 @@ fn calls(table: &TableDefinition, function: &str) -> bool {
     })
 }
 
-/// The one value of SPLIT or MERGE. Errors: 7714 without one, and those of [`boundary`].
+/// Takes the one value of SPLIT or MERGE. Errors: 7714 without one, and those of [`boundary`].
 fn only(ranges: &PartitionRanges, values: Vec<Written>) -> Result<Datum, SqlError> {
     match values.into_iter().next() {
         Some(value) => boundary(value, ranges.sql_type(), 1),
@@ -285,7 +286,8 @@ fn boundaries(ranges: &PartitionRanges, values: Vec<Written>) -> Result<(Vec<Dat
     Ok((numbered.into_iter().map(|(_, value)| value).collect(), was_sorted))
 }
 
-/// A boundary of a function's type. Errors: 7705 for one that does not become it by itself, 7720 for one that would lose something.
+/// Converts a boundary to a function's type. Errors: 7705 for one without an implicit conversion, 7720 for one that
+/// would lose something.
 fn boundary((value, from): Written, to: &SqlType, ordinal: usize) -> Result<Datum, SqlError> {
     let unfit = |state: u8| {
         let text = format!(
@@ -322,7 +324,7 @@ fn is_implicit(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// The moments that numbers do not become.
+/// Returns true for the types of moments to which numbers do not convert.
 fn is_modern_moment(sql_type: &SqlType) -> bool {
     matches!(
         sql_type,
@@ -390,7 +392,7 @@ fn not_found(verb: &str, name: &str) -> SqlError {
     SqlError::new(15151, 16, 1, text)
 }
 
-/// The current database, as its entry spells it.
+/// Returns the current database, as its entry spells it.
 pub(super) fn current_database(session: &Session) -> Result<String, SqlError> {
     let directory = directory::of(&session.work)?;
     let database = directory.database(&session.database);
@@ -407,7 +409,7 @@ fn now_us() -> i64 {
     (query::facts::now() - query::datum::DAYS_TO_1970 * query::datum::TICKS_PER_DAY) / 10
 }
 
-/// The column of a table of the store that is kept for its properties.
+/// Returns the column of a table of the store that is kept for its properties.
 fn no_rows() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]))
 }

@@ -22,7 +22,7 @@ pub(super) struct PartitionNumbers {
 }
 
 impl PartitionNumbers {
-    /// Those of a statement. Errors: 4957 for one that is no whole number.
+    /// Evaluates the partition numbers of a statement. Errors: 4957 for one that is no whole number.
     pub async fn of(
         session: &mut Session,
         statement: &StatementKind,

@@ -154,14 +154,14 @@ fn delete(session: &Session, table: &OpenTable, locators: &[RowLocator]) -> Resu
     })
 }
 
-/// The position of the column that a table is partitioned by.
+/// Returns the position of the column that a table is partitioned by.
 pub(super) fn position_of(table: &TableDefinition) -> Result<usize, SqlError> {
     let position = table.partitioning.as_ref().and_then(|by| table.position(&by.column));
     position.ok_or_else(|| SqlError::internal(format!("table {} has no partitions", table.qualified_name())))
 }
 
-/// The range of the clustered key in which all rows of a partition are; None: the key begins with another column, or orders its
-/// values otherwise.
+/// Returns the range of the clustered key in which all rows of a partition are. `None`: the key begins with another
+/// column, or orders its values otherwise.
 fn key_range(
     table: &TableDefinition,
     position: usize,

@@ -27,8 +27,8 @@ pub(super) fn change(
     }
 }
 
-/// CREATE PARTITION SCHEME. Errors: 2714 for a name that is taken, 208 for an unknown function or file group, 7723 for ALL TO
-/// several groups, 7707 for fewer groups than partitions.
+/// Runs CREATE PARTITION SCHEME. Errors: 2714 for a name that is taken, 208 for an unknown function or file group, 7723
+/// for ALL TO several groups, 7707 for fewer groups than partitions.
 fn create_scheme(
     session: &mut Session,
     name: &str,
@@ -97,7 +97,7 @@ fn create_scheme(
     Ok(notices)
 }
 
-/// ALTER PARTITION SCHEME … NEXT USED. Errors: 15151 for an unknown scheme, 208 for an unknown file group.
+/// Runs ALTER PARTITION SCHEME … NEXT USED. Errors: 15151 for an unknown scheme, 208 for an unknown file group.
 fn next_used(
     session: &mut Session,
     name: &str,
@@ -117,7 +117,7 @@ fn next_used(
     Ok(Vec::new())
 }
 
-/// DROP PARTITION SCHEME. Errors: 15151 for an unknown one, 7717 if a table or an index uses it.
+/// Runs DROP PARTITION SCHEME. Errors: 15151 for an unknown one, 7717 if a table or an index uses it.
 fn drop_scheme(session: &mut Session, name: &str) -> Result<(), SqlError> {
     let database = current_database(session)?;
     let (id, scheme) = find(session, &database, name)?.ok_or_else(|| not_found("drop", name))?;
@@ -167,7 +167,7 @@ pub(super) fn remove_partition(
     Ok(())
 }
 
-/// The schemes of a function, locked alone.
+/// Returns the schemes of a function, locked exclusively.
 fn schemes_of(
     session: &Session,
     function: &PartitionFunction,
@@ -199,7 +199,7 @@ fn keep(session: &Session, id: TableId, scheme: &PartitionScheme) -> Result<(), 
     keep_entry(session, id, &properties)
 }
 
-/// 7710: a warning (class 0), or the error of a SPLIT.
+/// Makes message 7710: a warning (class 0), or the error of a SPLIT.
 fn no_next_used(scheme: &PartitionScheme, class: u8) -> SqlError {
     let text = format!(
         "Warning: The partition scheme '{}' does not have any next used filegroup. Partition scheme has not been changed.",
@@ -224,7 +224,7 @@ fn all_groups(session: &Session, database: &str) -> Vec<String> {
     }
 }
 
-/// A file group as it was created. Errors: 208 if there is none of the name.
+/// Returns a file group's name as it was created. Errors: 208 if there is none of the name.
 fn group_named(session: &Session, database: &str, written: &WrittenGroup) -> Result<String, SqlError> {
     let Some(name) = written else {
         let figures = session.instance.store().figures_of(database);

@@ -116,8 +116,8 @@ fn check_unique_keys(table: &TableDefinition) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// A partitioning in the spelling of its scheme and column. The scheme and its function stay as they are to the end of the
-/// transaction.
+/// Returns a partitioning in the spelling of its scheme and column. The scheme and its function stay as they are to the
+/// end of the transaction.
 ///
 /// Errors: 1921 for an unknown scheme, 1911 for an unknown column, 7726 and 7727 for a column of another type or collation than the
 /// function's, 7724 for a computed one that is not persisted.
@@ -179,7 +179,7 @@ pub(super) fn of_index<'t>(table: &'t TableDefinition, name: &str) -> Option<&'t
     if clustered { table.partitioning.as_ref() } else { own.as_ref() }
 }
 
-/// The function behind a partitioning. Errors: 596 if there is none any more.
+/// Returns the function behind a partitioning. Errors: 596 if it is gone.
 pub(crate) fn function_of(
     session: &Session,
     table: &TableDefinition,
@@ -205,7 +205,7 @@ pub(super) struct Unaligned {
     pub function: String,
 }
 
-/// The first key or index of a partitioned table whose partitions are not those of the table.
+/// Finds the first key or index of a partitioned table whose partitions are not those of the table.
 pub(super) fn unaligned(session: &Session, table: &TableDefinition) -> Result<Option<Unaligned>, SqlError> {
     let Some(by) = &table.partitioning else { return Ok(None) };
     let function = function_of(session, table, by)?;
@@ -231,7 +231,7 @@ pub(super) fn unaligned(session: &Session, table: &TableDefinition) -> Result<Op
     Ok(None)
 }
 
-/// The number of partitions; None: it is not partitioned.
+/// Returns the number of partitions; `None` if the table is not partitioned.
 pub(super) fn count(
     session: &Session,
     table: &TableDefinition,

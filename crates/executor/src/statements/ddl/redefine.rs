@@ -56,7 +56,7 @@ pub(crate) fn check_rows(
     writer.finish()
 }
 
-/// A writer over a definition that is not the stored one yet; it only completes and checks rows.
+/// Makes a writer over a definition that is not the stored one yet; it only completes and checks rows.
 pub(crate) fn writer_as_given(
     session: &mut Session,
     table: &OpenTable,

@@ -44,7 +44,7 @@ pub fn run(
     result
 }
 
-/// The name of what is renamed. A part of a table may have the current database before it too: four parts.
+/// Parses the name of the object to rename. A part of a table may have the current database before it too: four parts.
 fn parsed_name(session: &Session, name: &str, kind: Option<&str>) -> Result<ObjectName, SqlError> {
     match parse_object_name_on(&session.database, name) {
         Err(error) if error.number == 7202 => {
@@ -96,7 +96,7 @@ fn nothing_named(session: &Session, name: &str, kind: Option<&str>) -> SqlError 
     )
 }
 
-/// The tables of the current database.
+/// Lists the tables of the current database.
 fn own_tables(session: &Session) -> Result<Vec<OpenTable>, SqlError> {
     let mut tables = session.work.view().tables()?;
     tables.retain(|table| same_name(&table.definition.database, &session.database));
@@ -190,7 +190,7 @@ fn rename_table(
     Ok(())
 }
 
-/// The table of `schema.table.part`, and the part's name.
+/// Finds the table of `schema.table.part`, and the part's name.
 fn part_of(session: &Session, name: &ObjectName) -> Result<Option<(OpenTable, ObjectName)>, SqlError> {
     let Some(table) = &name.schema else { return Ok(None) };
     let table = ObjectName { database: None, schema: name.database.clone(), name: table.clone() };
@@ -217,7 +217,7 @@ fn rename_index(session: &mut Session, name: &ObjectName, new: &str, written: &s
     redefine::redefine(session, &table, &definition)
 }
 
-/// A column of a view keeps its place, and gets another name there.
+/// Renames a column of a view, which keeps its place.
 fn rename_view_column(
     session: &mut Session,
     name: &ObjectName,

@@ -10,7 +10,8 @@ use crate::session::Session;
 use crate::session::work::Place;
 use crate::statements::ddl::module;
 
-/// CREATE SEQUENCE. Errors: 2714, 11702 for a type that is no whole number, 11703 and 11706 for limits that do not fit.
+/// Runs CREATE SEQUENCE. Errors: 2714, 11702 for a type that is no whole number, 11703 and 11706 for limits that do not
+/// fit.
 pub(crate) fn create_sequence(
     session: &mut Session,
     name: &ObjectName,
@@ -55,7 +56,7 @@ pub(crate) fn create_sequence(
     module::keep_new_module(session, &definition, name)
 }
 
-/// ALTER SEQUENCE.
+/// Runs ALTER SEQUENCE.
 pub(crate) fn alter_sequence(
     session: &mut Session,
     name: &ObjectName,
@@ -105,7 +106,7 @@ fn start_outside(name: &ObjectName) -> SqlError {
     )
 }
 
-/// The smallest and the largest value of a type.
+/// Returns the smallest and the largest value of a type.
 fn limits(sql_type: &SqlType, name: &str) -> Result<(i64, i64), SqlError> {
     Ok(match sql_type {
         SqlType::TinyInt => (0, 255),

@@ -7,14 +7,14 @@ use tsql::errors;
 use crate::session::Session;
 use crate::statements::ddl::database;
 
-/// SET ALLOW_SNAPSHOT_ISOLATION. Errors: 226, 5058.
+/// Runs SET ALLOW_SNAPSHOT_ISOLATION. Errors: 226, 5058.
 pub(crate) fn allow_snapshot(session: &mut Session, database: &str, allowed: bool) -> Result<(), SqlError> {
     set_database_option(session, database, "ALLOW_SNAPSHOT_ISOLATION", |entry| {
         entry.snapshot_isolation = Some(allowed);
     })
 }
 
-/// SET READ_COMMITTED_SNAPSHOT: kept and shown. Errors: 226, 5058.
+/// Runs SET READ_COMMITTED_SNAPSHOT, which is kept and shown. Errors: 226, 5058.
 pub(crate) fn set_read_committed_snapshot(
     session: &mut Session,
     database: &str,

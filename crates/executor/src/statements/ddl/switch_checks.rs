@@ -104,7 +104,8 @@ fn check_column(
     Ok(())
 }
 
-/// The clustered key, where pages are, how rows are compressed, and that the source has every index of the target.
+/// Checks that clustered keys, places of pages and compression are alike, and that the source has every index of the
+/// target.
 pub(super) fn check_trees(from: &Side, to: &Side) -> Result<(), SqlError> {
     let (own, other) = (Tree::all(from), Tree::all(to));
     let sides = (from, to);
@@ -264,7 +265,7 @@ impl<'d> Tree<'d> {
     }
 }
 
-/// Whatever the target promises of its rows the source must have promised.
+/// Checks that the source has promised of its rows everything that the target promises.
 pub(super) fn check_constraints(session: &Session, from: &Side, to: &Side) -> Result<(), SqlError> {
     let sides = (from, to);
     let (from, to) = (&from.table, &to.table);

@@ -27,7 +27,7 @@ pub(super) struct Partition {
 }
 
 impl Side {
-    /// The partition that a statement names. `state` is 1 for the source, 2 for the target.
+    /// Takes the partition that a statement names. `state` is 1 for the source, 2 for the target.
     ///
     /// Errors: 4911 for a partitioned table without a number, 4950 for a partition that there is not, and those of indexes that are
     /// partitioned otherwise.
@@ -70,7 +70,7 @@ impl Side {
         Ok(Side { partition: Some(Partition { number, ranges, position, group }), table })
     }
 
-    /// The file group of its rows.
+    /// Returns the file group of the rows.
     pub fn rows_group(&self) -> String {
         match &self.partition {
             Some(partition) => partition.group.clone(),
@@ -78,7 +78,7 @@ impl Side {
         }
     }
 
-    /// The file group of its large values.
+    /// Returns the file group of the large values.
     pub fn large_group(&self) -> String {
         match (&self.partition, &self.table.definition.file_groups.large_values) {
             (None, Some(group)) => group.clone(),
@@ -86,7 +86,7 @@ impl Side {
         }
     }
 
-    /// The file group of an index, by what the index says.
+    /// Returns the file group of an index, by the index's own setting.
     pub fn index_group(&self, own: &Option<String>) -> String {
         match (&self.partition, own) {
             (None, Some(group)) => group.clone(),

@@ -36,7 +36,7 @@ impl Parent {
     }
 }
 
-/// The table or view of a name. Errors: 8197.
+/// Finds the table or view of a name. Errors: 8197.
 fn parent(session: &Session, name: &ObjectName) -> Result<Parent, SqlError> {
     if let Some(table) =
         session.work.find(name, &session.database)?.filter(|table| table.place == Place::Shared)
@@ -200,7 +200,8 @@ pub(crate) fn drop_triggers(
     Ok(())
 }
 
-/// ENABLE TRIGGER and DISABLE TRIGGER; None: all of the table. Errors: 1088, 15151 for a trigger that the table does not have.
+/// Runs ENABLE TRIGGER and DISABLE TRIGGER; `None` stands for all of the table. Errors: 1088, 15151 for a trigger that
+/// the table does not have.
 pub(crate) fn switch_triggers(
     session: &mut Session,
     table: &ObjectName,
@@ -233,8 +234,8 @@ pub(crate) fn switch_triggers(
     parent.keep(session)
 }
 
-/// sp_settriggerorder. `first`: First or Last, else None. Errors: 15125 for a trigger that the event does not fire, 15130 if another has the place,
-/// 15133 for INSTEAD OF.
+/// Runs sp_settriggerorder. `first` is First or Last, else `None`. Errors: 15125 for a trigger that the event does not
+/// fire, 15130 if another has the place, 15133 for INSTEAD OF.
 pub(crate) fn order_trigger(
     session: &mut Session,
     trigger: &ModuleDefinition,

@@ -14,7 +14,7 @@ use crate::statements::ddl::partition_rows;
 use crate::statements::ddl::partitioning;
 use crate::statements::ddl::redefine;
 
-/// TRUNCATE TABLE. Errors: 4701 without the table, 4712 if a FOREIGN KEY refers to it.
+/// Runs TRUNCATE TABLE. Errors: 4701 without the table, 4712 if a FOREIGN KEY refers to it.
 pub(super) fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
     let table = to_empty(session, name)?;
     session.work.write(table.place, |transaction| transaction.open(table.id)?.truncate())?;
@@ -30,7 +30,7 @@ pub(super) fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), S
     Ok(())
 }
 
-/// TRUNCATE TABLE … WITH (PARTITIONS …). Identity values go on.
+/// Runs TRUNCATE TABLE … WITH (PARTITIONS …). Identity values go on.
 ///
 /// Errors: 7728 for a span from a greater number to a smaller one, 7711 for a partition that is named twice, 7729 for a table without
 /// partitions, 7722 for a partition that there is not, 3756 and 4716 for an index that is partitioned otherwise.
@@ -108,7 +108,7 @@ fn check_indexes(session: &Session, table: &TableDefinition) -> Result<(), SqlEr
     })
 }
 
-/// The table to take rows from. Errors: 4701 without it, 4712 if a FOREIGN KEY refers to it.
+/// Finds and locks the table to empty. Errors: 4701 without it, 4712 if a FOREIGN KEY refers to it.
 fn to_empty(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
     let table = session
         .work

@@ -19,7 +19,7 @@ use crate::statements::ddl::declared_columns;
 use crate::statements::ddl::new_table;
 use crate::statements::evaluation::declared_type::{Declared, declared_type, find_type, resolve_columns};
 
-/// CREATE TYPE. Errors: 219 for a name that is taken, and those of the table's columns.
+/// Runs CREATE TYPE. Errors: 219 for a name that is taken, and those of the table's columns.
 pub(crate) fn create_type(session: &mut Session, create: &CreateType, frame: &Frame) -> Result<(), SqlError> {
     let name = &create.name;
     if name.database.is_some() {
@@ -67,7 +67,7 @@ pub(crate) fn create_type(session: &mut Session, create: &CreateType, frame: &Fr
         .map(|_| ())
 }
 
-/// DROP TYPE. Errors: 218 if there is none, 3732 if something is declared with it.
+/// Runs DROP TYPE. Errors: 218 if there is none, 3732 if something is declared with it.
 pub(crate) fn drop_type(session: &mut Session, name: &ObjectName, if_exists: bool) -> Result<(), SqlError> {
     let Some(found) = find_type(session, name, None)? else {
         if if_exists {
@@ -91,7 +91,7 @@ pub(crate) fn drop_type(session: &mut Session, name: &ObjectName, if_exists: boo
     })
 }
 
-/// An object that is declared with a type.
+/// Finds an object that is declared with a type.
 fn user_of_type(session: &Session, wanted: &UserType) -> Result<Option<String>, SqlError> {
     let qualified = wanted.qualified_name();
     let uses = |definition: &TableDefinition| {
@@ -118,7 +118,8 @@ fn user_of_type(session: &Session, wanted: &UserType) -> Result<Option<String>, 
     Ok(user.map(|module| module.name.clone()))
 }
 
-/// The same statement with base types in the place of alias types; None if it has none. Errors: those of [`resolve_columns`].
+/// Replaces alias types in a statement by their base types; `None` if it has none. Errors: those of
+/// [`resolve_columns`].
 pub(crate) fn resolve_statement(
     session: &Session,
     statement: &StatementKind,

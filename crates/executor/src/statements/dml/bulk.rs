@@ -244,12 +244,12 @@ fn bulk_table_writer(
 const BATCH_ROWS: usize = 16 << 10;
 
 impl BulkWriter {
-    /// The best number of rows in a batch.
+    /// Returns the best number of rows in a batch.
     pub fn batch_rows(&self) -> usize {
         BATCH_ROWS
     }
 
-    /// The types that INSERT BULK declares, in its order.
+    /// Returns the types that INSERT BULK declares, in its order.
     pub fn declared(&self) -> &[SqlType] {
         &self.declared
     }

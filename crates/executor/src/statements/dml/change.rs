@@ -52,24 +52,24 @@ pub(crate) struct RowChanges {
 }
 
 impl RowChanges {
-    /// Nothing happens yet.
+    /// Makes a set of changes that is empty yet.
     pub fn new(table: OpenTable, candidates: Candidates) -> RowChanges {
         let gone = vec![false; candidates.rows.num_rows()];
         RowChanges { table, candidates, gone, changed: Vec::new(), new: None, inserted: Vec::new() }
     }
 
-    /// The rows before.
+    /// Returns the rows before the change.
     pub fn rows(&self) -> &RecordBatch {
         &self.candidates.rows
     }
 
-    /// The rows that go.
+    /// Returns the deleted rows.
     pub fn deleted(&self) -> Result<RecordBatch, SqlError> {
         filter_record_batch(self.rows(), &BooleanArray::from(self.gone.clone()))
             .map_err(|error| SqlError::internal(error))
     }
 
-    /// The changed rows as they were.
+    /// Returns the changed rows as they were.
     pub fn old(&self) -> Result<RecordBatch, SqlError> {
         take_rows(self.rows(), &self.changed)
     }
@@ -340,7 +340,8 @@ fn lost_keys(changes: &RowChanges, key: &ForeignKey) -> Result<HashMap<Vec<u8>, 
     Ok(lost)
 }
 
-/// The ranges of a key of the child where rows with lost keys are; None: no key begins with these columns, or they are too many.
+/// Finds the ranges of a key of the child where rows with lost keys are. `None`: no key begins with these columns, or
+/// they are too many.
 fn seek_lost(
     parent: &RowChanges,
     key: &ForeignKey,
@@ -367,7 +368,7 @@ fn seek_lost(
     Ok(seek_any(child, columns, values.iter().map(Vec::as_slice)))
 }
 
-/// 547 for rows that are referred to.
+/// Makes error 547 for rows that others refer to.
 fn conflict(
     statement: &str,
     parent: &TableDefinition,

@@ -25,7 +25,7 @@ use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::isolation;
 use crate::statements::evaluation::resolve::opened;
 
-/// The table of a name that rows go to. Errors: 208, 10700 and 286 for what may only be read.
+/// Finds the table that rows go to. Errors: 208; 10700 and 286 for one that may only be read.
 pub(crate) fn writable(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
     check_writable(session, name)?;
     let table = opened(session, name)?;
@@ -35,7 +35,7 @@ pub(crate) fn writable(session: &Session, name: &ObjectName) -> Result<OpenTable
     Ok(table)
 }
 
-/// A writer for a statement that has begun.
+/// Makes a writer for a statement that has begun.
 pub(crate) fn writer_of(
     session: &mut Session,
     table: &OpenTable,
@@ -47,7 +47,8 @@ pub(crate) fn writer_of(
     writer_with(session, table, frame, options, fresh)
 }
 
-/// A writer with options. Locks the table: alone if its keys change with its rows or that is asked for, else beside other writers.
+/// Makes a writer with options. Locks the table: exclusively if its keys change with its rows or if that is requested,
+/// else beside other writers.
 pub(crate) fn writer_with(
     session: &mut Session,
     table: &OpenTable,
@@ -189,7 +190,7 @@ pub(crate) fn write_options(statement: &'static str, conflict: &'static str) -> 
     WriteOptions { statement, conflict, default_for_null: false, check_constraints: true, table_lock: false }
 }
 
-/// 10700 for a table-valued parameter, 286 for `inserted` and `deleted`: neither may be changed.
+/// Refuses a table-valued parameter (10700), and `inserted` and `deleted` (286), which may not be changed.
 pub(crate) fn check_writable(session: &Session, name: &ObjectName) -> Result<(), SqlError> {
     if name.schema.is_some() {
         return Ok(());

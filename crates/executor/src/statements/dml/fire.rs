@@ -29,7 +29,8 @@ use crate::statements::evaluation::scope;
 /// 3616: a trigger has caught an error, which has made the transaction uncommittable all the same.
 pub(crate) const ERROR_IN_TRIGGER: i32 = 3616;
 
-/// A table's triggers that an event fires now: not those that are disabled, and not the one that runs, which does not fire itself.
+/// Returns the triggers of a table that an event fires now. Disabled ones do not fire, and a running one does not fire
+/// itself.
 pub(crate) fn firing(session: &Session, triggers: &[Trigger], event: Event, instead: bool) -> Vec<Trigger> {
     let running = session.trigger_stack.last();
     let of = |events: TriggerEvents| match event {
@@ -54,8 +55,8 @@ pub(crate) fn fires(session: &Session, table: &TableDefinition, events: &[Event]
         && events.iter().any(|event| !firing(session, &table.triggers, *event, false).is_empty())
 }
 
-/// After a statement that went well, while its transaction is open: if it fires triggers, they and it are one transaction. Whether that is
-/// the statement's own, to be [ended](close).
+/// Keeps the transaction of a successful statement open if it fires triggers, so that it and they are one transaction.
+/// Returns true if that is the statement's own, to be [ended](close).
 pub(crate) fn hold(session: &mut Session) -> bool {
     !session.triggered.is_empty() && session.work.adopt_statement()
 }
@@ -90,7 +91,7 @@ pub(crate) async fn fire_held(
     close(session, own, result)
 }
 
-/// 334: OUTPUT would show rows that a trigger may change.
+/// Refuses OUTPUT that would show rows that a trigger may change (334).
 pub(crate) fn check_output(
     session: &Session,
     table: &TableDefinition,
@@ -146,7 +147,7 @@ pub(crate) fn note_inserted(session: &mut Session, table: &Arc<TableDefinition>,
     note(session, table, Event::Insert, Rows::Batches(rows), none, None, count);
 }
 
-/// A statement's own triggers run even if it did nothing to any row.
+/// Notes the statement's own triggers, which run even if it changed no row.
 pub(crate) fn note_statement(
     session: &mut Session,
     table: &Arc<TableDefinition>,
@@ -279,7 +280,7 @@ async fn run(
     }
 }
 
-/// A table's definition as `inserted` and `deleted` have it: columns alone.
+/// Returns a table's definition as `inserted` and `deleted` have it: columns alone.
 pub(crate) fn logical_definition(session: &Session, table: &TableDefinition) -> TableDefinition {
     let mut definition = TableDefinition {
         object_id: session.instance.new_object_id(),
@@ -349,7 +350,7 @@ fn updated_columns(table: &TableDefinition, event: Event, assigned: Option<&[usi
     Arc::new(UpdatedColumns { columns, mask })
 }
 
-/// After a bulk load that [fires triggers](super::bulk::BulkFires): runs them, and ends the load's transaction.
+/// Runs the triggers of a bulk load that [fires them](super::bulk::BulkFires), and ends the load's transaction.
 pub(crate) async fn fire_bulk(
     session: &mut Session,
     frame: &Frame,

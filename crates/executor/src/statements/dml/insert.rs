@@ -134,14 +134,14 @@ pub async fn run(
     Ok(())
 }
 
-/// 3604 after rows that IGNORE_DUP_KEY has left out.
+/// Sends message 3604 after rows that IGNORE_DUP_KEY has left out.
 pub(crate) async fn tell_ignored(session: &Session, ignored: bool, output: &mut Output) {
     if ignored {
         answer::inform(session, errors::DUPLICATES_IGNORED.error(), output).await;
     }
 }
 
-/// A request on its connection's thread stays there only if writing to the table needs no waiting and no reading of it.
+/// Keeps a request on its connection's thread only if writing to the table needs no waiting and no reading of it.
 async fn stay_or_leave(session: &mut Session, table: &OpenTable) {
     if !session.placement.is_on_connection() {
         return;
@@ -157,7 +157,7 @@ async fn stay_or_leave(session: &mut Session, table: &OpenTable) {
     }
 }
 
-/// The INSERT turned to the table behind a view or synonym; `None` if it names a table.
+/// Redirects the INSERT to the table behind a view or synonym; `None` if it names a table.
 fn insert_through(session: &Session, insert: &Insert) -> Result<Option<Insert>, SqlError> {
     if insert.table.is_variable() || session.work.find(&insert.table, &session.database)?.is_some() {
         return Ok(None);
@@ -324,7 +324,7 @@ async fn insert_query(
     Ok((writer, 1, Some(reason)))
 }
 
-/// The rows of VALUES.
+/// Evaluates the rows of VALUES.
 async fn values_of(
     session: &mut Session,
     insert: &Insert,
@@ -388,7 +388,7 @@ async fn values_of(
     Ok(InputRows { columns, rows: rows.len() })
 }
 
-/// INSERT … EXECUTE: every result of the call goes into the table.
+/// Runs INSERT … EXECUTE: every result of the call goes into the table.
 async fn insert_executed(
     session: &mut Session,
     insert: &Insert,

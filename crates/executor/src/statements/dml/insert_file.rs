@@ -47,7 +47,7 @@ pub(crate) fn file_write_options(insert: &Insert) -> WriteOptions {
     }
 }
 
-/// A batch of a SELECT in the places of its columns. Values for an identity that is not kept are dropped.
+/// Puts a batch of a SELECT into the places of its columns. Values for an identity that is not kept are dropped.
 pub(crate) fn placed(
     insert: &Insert,
     table: &TableDefinition,

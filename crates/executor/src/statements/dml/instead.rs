@@ -41,7 +41,8 @@ pub(crate) struct Instead {
     from: Vec<TableSource>,
 }
 
-/// The INSTEAD OF triggers of a statement's target; None: it has none. Errors: 40515 for one among several sources.
+/// Finds the INSTEAD OF triggers of a statement's target; `None` if it has none. Errors: 40515 for one among several
+/// sources.
 pub(crate) fn find_instead(
     session: &Session,
     target: &ObjectName,
@@ -95,7 +96,7 @@ pub(crate) fn find_instead(
     Ok(Some(Instead { table, triggers, alias, from }))
 }
 
-/// A view's columns in the form of a table.
+/// Returns a view's columns in the form of a table.
 fn view_as_table(view: &ModuleDefinition) -> TableDefinition {
     TableDefinition {
         object_id: view.object_id,
@@ -117,7 +118,7 @@ fn view_as_table(view: &ModuleDefinition) -> TableDefinition {
     }
 }
 
-/// A table of the rows that a statement would have written: without anything that could refuse one.
+/// Defines a table of the rows that a statement would have written, without anything that could refuse one.
 fn loose_definition(session: &Session, table: &TableDefinition) -> TableDefinition {
     let mut definition = logical_definition(session, table);
     for (column, own) in definition.columns.iter_mut().zip(&table.columns) {
@@ -135,7 +136,7 @@ fn loose_definition(session: &Session, table: &TableDefinition) -> TableDefiniti
     definition
 }
 
-/// INSERT.
+/// Runs INSERT.
 pub(crate) async fn insert_instead(
     session: &mut Session,
     insert: &Insert,
@@ -196,7 +197,7 @@ async fn inserted_rows(
     taken(session, filled.map(|filled| filled.rows))
 }
 
-/// The table under way, which goes if its rows are not to be had.
+/// Returns the table being filled, and drops it if its rows cannot be computed.
 fn taken(session: &mut Session, filled: Result<u64, SqlError>) -> Result<(VariableTable, u64), SqlError> {
     let Some(table) = variables::take_variable(&mut session.work, UNDER_WAY) else {
         return Err(SqlError::internal("rows without a table"));
@@ -210,7 +211,7 @@ fn taken(session: &mut Session, filled: Result<u64, SqlError>) -> Result<(Variab
     }
 }
 
-/// DELETE.
+/// Runs DELETE.
 pub(crate) async fn delete_instead(
     session: &mut Session,
     delete: &Delete,
@@ -234,7 +235,7 @@ pub(crate) async fn delete_instead(
     change_instead(session, instead, changed, command::DELETE, frame, output).await
 }
 
-/// UPDATE.
+/// Runs UPDATE.
 pub(crate) async fn update_instead(
     session: &mut Session,
     update: &Update,

@@ -67,7 +67,7 @@ pub(crate) fn take_call(query: &mut Query) -> Result<Option<IdentityCall>, SqlEr
     Ok(None)
 }
 
-/// A constant with its sign, as the parser has read it.
+/// Returns a constant with its sign, as the parser has read it.
 fn number(expr: &Expr) -> i64 {
     match expr {
         Expr::Literal(Literal::Integer(digits)) => digits.parse().unwrap_or(1),
@@ -76,7 +76,8 @@ fn number(expr: &Expr) -> i64 {
     }
 }
 
-/// The identity column of the table that `query` makes. Errors: 8108 for one that is made beside one that is kept.
+/// Returns the identity column of the table that `query` makes. Errors: 8108 for one that is made beside one that is
+/// kept.
 pub(crate) fn of_query(
     session: &Session,
     query: &Query,
@@ -116,7 +117,8 @@ pub(crate) fn of_query(
     Ok(position.map(|position| NewIdentity { position, identity: call.identity, generated: true }))
 }
 
-/// The one table whose rows a query gives, each once: no join, no set operator, no grouping, no DISTINCT. None for others.
+/// Returns the one table whose rows a query yields, each once: no join, no set operator, no grouping, no DISTINCT.
+/// `None` for others.
 fn source_table(
     session: &Session,
     query: &Query,

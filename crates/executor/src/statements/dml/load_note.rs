@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::session::output::Output;
 use crate::statements::evaluation::answer;
 
-/// A load begins.
+/// Starts the clock of a load.
 pub(crate) fn load_clock(session: &Session, command: &'static str) -> LoadClock {
     LoadClock { spid: session.login.spid, command, began: facts::now() }
 }
@@ -22,12 +22,12 @@ pub(crate) async fn note_load(session: &Session, load: FinishedLoad, output: &mu
     session.instance.loads().add(load);
 }
 
-/// 3604, if the load that has ended left out rows.
+/// Makes message 3604, if the load that has ended left out rows.
 pub fn notice_of_duplicates(session: &Session) -> Option<SqlError> {
     session.work.take_ignored().then(|| errors::DUPLICATES_IGNORED.error())
 }
 
-/// The message about the session's last load; None if SET STATISTICS BULK is off.
+/// Makes the message about the session's last load; `None` if SET STATISTICS BULK is off.
 pub fn notice_of_load(session: &Session) -> Option<SqlError> {
     let last = || session.instance.loads().last_of(session.login.spid);
     session.settings.statistics_bulk.then(last).flatten().as_ref().map(notice)

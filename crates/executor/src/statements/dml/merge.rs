@@ -210,7 +210,7 @@ async fn merge_rows(
     Ok((rows, identity, shown))
 }
 
-/// The joined rows that some clause is for, as far as TOP allows. Errors: 8672.
+/// Chooses the joined rows that some clause is for, as far as TOP allows. Errors: 8672.
 async fn acts_on(
     session: &mut Session,
     merge: &Merge,
@@ -256,8 +256,8 @@ async fn acts_on(
     Ok(acts)
 }
 
-/// Source and target of some joined rows side by side. `old` are the target's rows; None where a clause cannot see
-/// them.
+/// Puts source and target of some joined rows side by side. `old` are the target's rows; `None` where a clause cannot
+/// see them.
 fn matched_pairs(
     Joined { target, alias, chosen, .. }: &Joined<'_>,
     acts: &[Act],
@@ -330,7 +330,7 @@ async fn merge_insert(
     Ok(InputRows::placed(width, &places, &arrays, &types, acts.len()))
 }
 
-/// The rows of OUTPUT.
+/// Computes the rows of OUTPUT.
 async fn merge_output(
     session: &mut Session,
     Joined { merge, target, alias, chosen }: &Joined<'_>,
@@ -382,7 +382,7 @@ async fn merge_output(
     output_clause::output_rows(session, clause, set, frame).await
 }
 
-/// The source's columns of some joined rows.
+/// Adds the source's columns of some joined rows.
 fn source_columns(set: &mut RowSet, alias: &str, chosen: &Chosen, pairs: &[usize]) -> Result<(), SqlError> {
     let values = take_rows(&chosen.values, pairs)?;
     // The first column is the clause; the last, or the one of that name, the mark.
@@ -416,7 +416,7 @@ fn completed(
     Ok((acts, batch))
 }
 
-/// The source with a mark in every row, which may be its number, and its alias.
+/// Marks every row of the source, perhaps by its number, and gives it an alias.
 fn present(source: &TableSource, numbered: bool) -> Result<(TableSource, String), SqlError> {
     let alias = match source {
         TableSource::Table { name, alias, .. } => alias.clone().unwrap_or_else(|| name.name.clone()),
@@ -445,7 +445,7 @@ fn present(source: &TableSource, numbered: bool) -> Result<(TableSource, String)
     Ok((derived, alias))
 }
 
-/// Source and target joined: all of the source, and all of the target if a clause asks for what has no source.
+/// Joins source and target: all of the source, and all of the target if a clause is for rows without a source.
 fn join_of(source: TableSource, target: &Target, merge: &Merge) -> TableSource {
     let by_source = merge.clauses.iter().any(|clause| clause.when == MergeWhen::NotMatchedBySource);
     let mut own = target.from.first().cloned();

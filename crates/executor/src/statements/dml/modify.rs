@@ -130,7 +130,7 @@ async fn delete_rows(
     Ok((first.len() as u64, shown))
 }
 
-/// The target's rows that are chosen, in their order, each with the first of its matches, as far as TOP allows.
+/// Takes the target's chosen rows in their order, each with the first of its matches, as far as TOP allows.
 async fn first_matches(
     session: &mut Session,
     chosen: &Chosen,
@@ -278,7 +278,7 @@ struct Assigned<'a> {
     paths: &'a [Vec<String>],
 }
 
-/// The rows of OUTPUT.
+/// Computes the rows of OUTPUT.
 async fn update_output(
     session: &mut Session,
     update: &Update,
@@ -297,7 +297,7 @@ async fn update_output(
     output_clause::output_rows(session, clause, rows, frame).await
 }
 
-/// The new values of an UPDATE that assigns variables, row by row in the table's order.
+/// Computes the new values of an UPDATE that assigns variables, row by row in the table's order.
 async fn values_one_by_one(
     session: &mut Session,
     update: &Update,
@@ -397,7 +397,7 @@ pub(crate) fn values_of(
         .collect()
 }
 
-/// The columns that expressions name, each once.
+/// Lists the columns that expressions name, each once.
 fn column_paths(exprs: &[Expr]) -> Vec<Vec<String>> {
     let mut paths: Vec<Vec<String>> = Vec::new();
     for expr in exprs {
@@ -413,7 +413,7 @@ fn column_paths(exprs: &[Expr]) -> Vec<Vec<String>> {
     paths
 }
 
-/// An expression over the variables that stand for the columns of the row at hand.
+/// Rewrites an expression over the variables that stand for the columns of the present row.
 fn over_row(expr: &Expr, paths: &[Vec<String>]) -> Expr {
     expr.clone().rewrite(&mut |part| match &part {
         Expr::Column(path) => match paths.iter().position(|known| known == path) {

@@ -78,7 +78,7 @@ impl RowSet {
         Ok(())
     }
 
-    /// The rows in the form for the binder.
+    /// Returns the rows in the form for the binder.
     pub fn joined(self) -> Result<JoinedRows, SqlError> {
         let fields: Vec<Field> = self
             .arrays
@@ -96,7 +96,8 @@ impl RowSet {
 /// Parts table and column in the alias of a further item; no name has it.
 const SEPARATOR: char = '\u{0}';
 
-/// The columns of other tables than `inserted` and `deleted` that OUTPUT names, as items of the query that chooses rows.
+/// Returns the columns of other tables than `inserted` and `deleted` that OUTPUT names, as items of the query that
+/// chooses rows.
 pub(crate) fn further_items(clause: Option<&OutputClause>) -> Vec<SelectItem> {
     let Some(clause) = clause else { return Vec::new() };
     let items = clause.into.iter().flat_map(|into| &into.items).chain(clause.shown.iter().flatten());

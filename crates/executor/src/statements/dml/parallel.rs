@@ -43,7 +43,7 @@ pub(crate) fn degree_for(session: &Session, query: &Query, table: &OpenTable) ->
     }
 }
 
-/// MAXDOP of the query, else of the database, else of the server; 0 stands for all processors.
+/// Returns MAXDOP of the query, else of the database, else of the server; 0 stands for all processors.
 fn max_degree(session: &Session, query: &Query) -> usize {
     // A catalogue that cannot be read is the error of the query itself, which is bound with it.
     let of_database = || {
@@ -62,7 +62,7 @@ fn max_degree(session: &Session, query: &Query) -> usize {
     }
 }
 
-/// ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP of the current database.
+/// Runs ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP of the current database.
 pub(crate) async fn scope_max_dop(
     session: &mut Session,
     limit: u16,
@@ -79,8 +79,8 @@ pub(crate) async fn scope_max_dop(
     Ok(())
 }
 
-/// sp_configure: `max degree of parallelism` counts, and holds at once; everything else is accepted and without effect. Errors:
-/// 15129.
+/// Runs sp_configure: `max degree of parallelism` takes effect at once; everything else is accepted and without effect.
+/// Errors: 15129.
 pub(crate) async fn configure(
     session: &mut Session,
     name: Option<String>,

@@ -25,7 +25,7 @@ impl PlainRows {
         Ok((has_rows && scan.hand_out_as_it_lies(result)).then_some(PlainRows { scan }))
     }
 
-    /// The next rows; None at the end.
+    /// Returns the next rows; `None` at the end.
     pub fn next_rows(&mut self) -> Result<Option<ScannedRows>, SqlError> {
         self.scan.next_rows().transpose().map_err(store_error)
     }

@@ -93,7 +93,7 @@ fn is_object(session: &Session, name: &ObjectName) -> Result<bool, SqlError> {
         || resolve::view_module(session, &real)?.is_some())
 }
 
-/// The named tables of a source, in their order.
+/// Collects the named tables of a source, in their order.
 pub(super) fn tables<'f>(source: &'f mut TableSource, found: &mut Vec<&'f mut TableSource>) {
     match source {
         TableSource::Table { .. } => found.push(source),

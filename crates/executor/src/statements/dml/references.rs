@@ -10,7 +10,7 @@ use crate::session::work::locks;
 use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
 
-/// The FOREIGN KEYs that rows of a table must satisfy, their tables locked against deletions.
+/// Returns the FOREIGN KEYs that rows of a table must satisfy, with their tables locked against deletions.
 pub(crate) fn references_of(session: &mut Session, table: &OpenTable) -> Result<Vec<Reference>, SqlError> {
     let mut references = Vec::new();
     if table.place != Place::Shared {
@@ -32,7 +32,7 @@ pub(crate) fn references_of(session: &mut Session, table: &OpenTable) -> Result<
     Ok(references)
 }
 
-/// The table that a FOREIGN KEY refers to.
+/// Finds the table that a FOREIGN KEY refers to.
 pub(crate) fn referenced_table(
     session: &Session,
     table: &TableDefinition,
@@ -46,7 +46,7 @@ pub(crate) fn referenced_table(
     session.work.find(&name, &table.database)
 }
 
-/// The tables that refer to a table, and how.
+/// Finds the tables that refer to a table, with their keys.
 pub(crate) fn referring_tables(
     session: &Session,
     parent: &TableDefinition,

@@ -141,7 +141,7 @@ async fn send_plain(
     Ok(())
 }
 
-/// `SELECT @v = …`: nothing is shown, the last row stays in the variables.
+/// Runs `SELECT @v = …`: shows nothing, and leaves the last row in the variables.
 async fn assign_from(
     session: &mut Session,
     query: &Query,
@@ -188,7 +188,7 @@ async fn assign_from(
     Ok(())
 }
 
-/// Row by row in the query's order, so that `SELECT @v = @v + a FROM t ORDER BY b` accumulates.
+/// Assigns row by row in the query's order, so that `SELECT @v = @v + a FROM t ORDER BY b` accumulates.
 async fn assign_rows(
     session: &mut Session,
     query: &Query,
@@ -369,7 +369,7 @@ struct Into {
     group: Option<WrittenGroup>,
 }
 
-/// INTO stands in the first SELECT of a query, also of one with set operators.
+/// Finds INTO in the first SELECT of a query, including one with set operators.
 fn into_of(body: &QueryBody) -> Option<Into> {
     match body {
         QueryBody::Select(select) => {
@@ -381,7 +381,7 @@ fn into_of(body: &QueryBody) -> Option<Into> {
     }
 }
 
-/// A query without its INTO.
+/// Returns a query without its INTO.
 fn without_into(query: &Query) -> Query {
     let mut query = query.clone();
     let mut body = &mut query.body;
@@ -398,7 +398,7 @@ fn without_into(query: &Query) -> Query {
     query
 }
 
-/// The variable that stands for a column of the row at hand; no T-SQL name has a blank.
+/// Names the variable that stands for a column of the present row; no T-SQL name has a blank.
 pub(crate) fn row_variable(index: usize) -> String {
     format!("@ {index}")
 }

@@ -106,7 +106,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The table's column that a name of the statement means.
+    /// Returns the table's column that a name of the statement means.
     pub fn column<'n>(&'n self, name: &'n str) -> &'n str {
         named(self.names.as_deref().unwrap_or_default(), name)
     }
@@ -116,7 +116,7 @@ impl Target {
         if self.hints.has(TableHint::ReadPast) { Reads::Past } else { Reads::Statement }
     }
 
-    /// The row number of the target.
+    /// Refers to the row number of the target.
     pub fn row(&self) -> Expr {
         Expr::Column(vec![self.alias.clone(), ROW.to_string()])
     }
@@ -141,7 +141,7 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// The values of one further column, with their type.
+    /// Returns the values of one further column, with their type.
     pub fn column(&self, index: usize) -> Result<(ArrayRef, SqlType), SqlError> {
         match (self.values.columns().get(index), self.columns.get(index)) {
             (Some(array), Some(column)) => Ok((Arc::clone(array), column.sql_type.clone())),
@@ -226,7 +226,7 @@ pub(crate) fn target_of(
     Ok(Target { table: destination::writable(session, &real)?, with, from, alias, hints, names })
 }
 
-/// The first table of a source.
+/// Returns the first table of a source.
 fn first_table(source: &mut TableSource) -> Option<&mut TableSource> {
     match source {
         TableSource::Table { .. } => Some(source),
@@ -286,7 +286,7 @@ pub(crate) async fn choose_rows(
     Ok((chosen, Candidates { rows, locators }))
 }
 
-/// A table with the numbers of its rows; what leads to them is noted as they are read.
+/// Numbers the rows of a table; their locators are noted as they are read.
 fn numbered(session: &Session, table: &OpenTable, located: &Located<RowLocator>, reads: Reads) -> BoundTable {
     let mut columns = output_columns(&table.definition);
     columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
@@ -410,7 +410,7 @@ pub(super) fn rename_target(source: &mut TableSource, place: &str) {
     }
 }
 
-/// A table's columns as queries see them.
+/// Returns a table's columns as queries see them.
 pub(crate) fn output_columns(definition: &TableDefinition) -> Vec<OutputColumn> {
     definition
         .columns

@@ -107,7 +107,7 @@ pub(super) fn through(
     Ok((real, Some(names), hints))
 }
 
-/// The table's name of a column.
+/// Returns the table's name of a column.
 pub(super) fn named<'n>(names: &'n [(String, String)], column: &'n str) -> &'n str {
     names.iter().find(|(own, _)| same_name(own, column)).map_or(column, |(_, real)| real)
 }
@@ -135,7 +135,7 @@ enum Origin {
 }
 
 impl Shape<'_> {
-    /// The number of the table that changes.
+    /// Returns the number of the table that changes.
     fn chosen(&self, changes: &Changes) -> Result<usize, SqlError> {
         let several = || {
             let text = format!(
@@ -171,7 +171,7 @@ impl Shape<'_> {
         Ok(chosen.unwrap_or(0))
     }
 
-    /// The columns that come from one of the tables by their names in the query and in the table.
+    /// Returns the columns that come from one of the tables by their names in the query and in the table.
     fn columns_of(&self, table: usize) -> Result<ColumnNames, SqlError> {
         let mut names = Vec::new();
         for (index, item) in self.select.items.iter().enumerate() {
@@ -185,7 +185,7 @@ impl Shape<'_> {
         Ok(names)
     }
 
-    /// The name and the path of an item that is a column.
+    /// Returns the name and the path of an item that is a column.
     fn column_item<'s>(&'s self, index: usize, item: &'s SelectItem) -> Option<(&'s str, &'s [String])> {
         let SelectItem::Value { expr: Expr::Column(path), .. } = item else { return None };
         Some((self.visible(index, item)?, path))
@@ -226,7 +226,7 @@ impl Shape<'_> {
         Ok(Origin::Unknown)
     }
 
-    /// The number of the table that a column is of, and its name there; None for one of no table.
+    /// Returns the number of a column's table, and the column's name there; `None` for one of no table.
     fn place_of(&self, path: &[String]) -> Result<Option<(usize, String)>, SqlError> {
         let Some((column, qualifier)) = path.split_last() else { return Ok(None) };
         let mut from = self.select.from.clone();

@@ -43,7 +43,8 @@ pub(crate) fn begin_tries(session: &mut Session, survives_deadlocks: bool) -> Re
     })
 }
 
-/// A statement on its connection's thread stays there only if changing the table needs no waiting and no look at other tables.
+/// Keeps a statement on its connection's thread only if changing the table needs no waiting and no look at other
+/// tables.
 pub(crate) async fn stay_or_leave(
     session: &mut Session,
     tries: &mut Tries,
@@ -76,7 +77,7 @@ pub(crate) async fn leave(session: &Session) {
     }
 }
 
-/// After a try: whether the statement is to be done once more, because others were quicker or have a page that it needs.
+/// Decides after a try if the statement must be done again, because other sessions changed or locked its pages first.
 pub(crate) async fn once_more(
     session: &mut Session,
     tries: &mut Tries,
@@ -93,7 +94,7 @@ pub(crate) async fn once_more(
     tries_again(session, tries, error)
 }
 
-/// After an error: whether it was that others were quicker. The statement is then undone and is to be done once more.
+/// Decides after an error if other sessions were quicker. The statement is then undone, to be done again.
 pub(crate) fn tries_again(
     session: &mut Session,
     tries: &mut Tries,

@@ -23,7 +23,7 @@ pub(crate) enum Declared {
     Table(Box<UserType>),
 }
 
-/// The type of a name, in a database or the current one.
+/// Finds the type of a name, in a database or the current one.
 pub(crate) fn find_type(
     session: &Session,
     name: &ObjectName,
@@ -51,7 +51,7 @@ pub(crate) fn declared_type(
     }
 }
 
-/// A declared type where values are meant. Errors: 2715.
+/// Resolves a declared type where values are meant. Errors: 2715.
 pub(crate) fn scalar_type(session: &Session, sql_type: &SqlType, number: usize) -> Result<SqlType, SqlError> {
     match declared_type(session, sql_type, number, None)? {
         Declared::Scalar(sql_type) => Ok(sql_type),
@@ -75,7 +75,7 @@ pub(crate) fn describe_declarations(
     Ok(())
 }
 
-/// An empty table of a table type under a variable's name.
+/// Makes an empty table of a table type under a variable's name.
 pub(crate) fn table_of_type(
     session: &mut Session,
     found: &UserType,
@@ -105,7 +105,7 @@ pub(crate) fn resolve_columns(session: &Session, columns: &mut [ColumnClause]) -
     Ok(())
 }
 
-/// The definition of a variable of a table type.
+/// Makes the definition of a variable of a table type.
 pub(crate) fn definition_of_type(
     session: &Session,
     found: &UserType,

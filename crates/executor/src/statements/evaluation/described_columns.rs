@@ -61,18 +61,18 @@ pub(crate) const ERROR: &[(&str, &str)] = &[
     ("error_type_desc", "nvarchar(60)"),
 ];
 
-/// The 39 columns of the procedure.
+/// Makes the 39 columns of the procedure.
 pub(crate) fn of_procedure() -> View {
     View::new(&[COLUMNS, WIRE].concat())
 }
 
-/// The 41 columns of the function. In the row of an error all but the last are NULL.
+/// Makes the 41 columns of the function. In the row of an error all but the last are NULL.
 pub(crate) fn of_function() -> View {
     let nullable: Vec<_> = COLUMNS.iter().map(|(name, kind)| (*name, kind.trim_end_matches('!'))).collect();
     View::new(&[nullable.as_slice(), ERROR].concat())
 }
 
-/// The row of a text that cannot be described.
+/// Makes the row of a text that cannot be described.
 pub(crate) fn refused(error: &SqlError) -> Vec<Datum> {
     let (kind, name) = match error.number {
         102 | 105 | 156 | 319 => (2, "SYNTAX"),

@@ -266,7 +266,7 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Result<Facts, SqlErr
     Ok(facts)
 }
 
-/// A stored table for queries.
+/// Makes a stored table readable by queries.
 fn bound_table(session: &Session, table: &OpenTable, reads: Reads) -> BoundTable {
     let definition = &table.definition;
     let columns = definition
@@ -293,7 +293,7 @@ fn bound_table(session: &Session, table: &OpenTable, reads: Reads) -> BoundTable
     BoundTable { columns, provider: Arc::new(provider) }
 }
 
-/// CURSOR_STATUS of every cursor in sight, by scope and name.
+/// Lists CURSOR_STATUS of every cursor in sight, by scope and name.
 pub(crate) fn cursor_states(session: &Session, frame: &Frame) -> Vec<(&'static str, String, i64)> {
     let state = |scope: &'static str| {
         move |(name, cursor): (&String, &NamedCursor)| (scope, name.clone(), cursor.status())

@@ -15,7 +15,7 @@ use crate::session::frame::Frame;
 use crate::session::work::OpenTable;
 use crate::statements::evaluation::environment::SessionEnvironment;
 
-/// A value and its type.
+/// Evaluates a value and its type.
 pub async fn value(session: &mut Session, expr: &Expr, frame: &Frame) -> Result<(Datum, SqlType), SqlError> {
     let typed = {
         let environment = SessionEnvironment::new(session, frame)?;
@@ -38,7 +38,7 @@ pub(crate) async fn condition(session: &mut Session, expr: &Expr, frame: &Frame)
     cancellation.or(instance.engine().holds(condition)).await
 }
 
-/// A query whose rows go into a table, and whether it may read that table.
+/// Binds a query whose rows go into a table. Also returns true if it may read that table.
 pub(crate) fn bind_source(
     session: &Session,
     query: &Query,
@@ -52,7 +52,7 @@ pub(crate) fn bind_source(
     Ok((bound, reads_it))
 }
 
-/// A query bound to a plan.
+/// Binds a query to a plan.
 pub fn bind(session: &Session, query: &Query, frame: &Frame) -> Result<BoundQuery, SqlError> {
     let environment = SessionEnvironment::new(session, frame)?;
     let bound = Binder::new(&environment).query(query, None)?;

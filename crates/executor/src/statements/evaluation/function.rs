@@ -35,7 +35,7 @@ struct Runner {
     nesting: u32,
 }
 
-/// A function that returns a value, for expressions. Errors: 4121, 217.
+/// Finds a function that returns a value, for expressions. Errors: 4121, 217.
 pub(crate) fn scalar_function(
     session: &Session,
     database: Option<&str>,
@@ -71,7 +71,7 @@ pub(crate) fn scalar_function(
     Ok(ScalarFunction { name, parameters, returns, kernel: Arc::new(kernel) })
 }
 
-/// A function that returns a table; None if the name is none's.
+/// Finds a function that returns a table; `None` if the name is no function's.
 pub(crate) fn rows_function(
     session: &Session,
     name: &ObjectName,
@@ -109,7 +109,7 @@ fn runner_of(session: &Session, module: Arc<Module>, frame: &Frame) -> Result<Ar
     Ok(Arc::new(Runner { session: Mutex::new(session), module, nesting }))
 }
 
-/// A session that reads within the statement's transaction.
+/// Makes a session that reads within the statement's transaction.
 fn session_of_function(session: &Session, database: &str) -> Result<Session, SqlError> {
     Ok(Session {
         instance: Arc::clone(&session.instance),
@@ -129,7 +129,7 @@ fn session_of_function(session: &Session, database: &str) -> Result<Session, Sql
     })
 }
 
-/// `sys.dm_exec_describe_first_result_set`; None for any other name.
+/// Makes `sys.dm_exec_describe_first_result_set`; `None` for any other name.
 pub(crate) fn describing_function(
     session: &Session,
     name: &ObjectName,
@@ -193,7 +193,7 @@ impl Runner {
     }
 }
 
-/// The types of a function's parameters. Errors: 2715.
+/// Returns the types of a function's parameters. Errors: 2715.
 pub(crate) fn parameter_types(
     session: &Session,
     parameters: &[Declaration],
@@ -204,7 +204,7 @@ pub(crate) fn parameter_types(
         .collect()
 }
 
-/// The columns of a view's or function's rows.
+/// Returns the columns of a view's or function's rows.
 pub(crate) fn columns_of(definition: &ModuleDefinition) -> Vec<OutputColumn> {
     definition
         .columns

@@ -14,7 +14,8 @@ use crate::session::work::locks;
 use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
 
-/// Before a table is read: locks what its hints and the isolation level ask for, and says what a scan of it reads.
+/// Locks a table before it is read, as its hints and the isolation level demand, and returns the state that a scan of
+/// it reads.
 ///
 /// Errors: 650, 1222, 1205, 3951, 3952.
 pub(crate) fn start_reading(
@@ -44,7 +45,7 @@ pub(crate) fn locks_what_it_reads(session: &Session) -> bool {
     locks_ranges(session) && reads::is_in_transaction(&session.work)
 }
 
-/// A statement begins or has ended.
+/// Renews the read state when a statement begins or has ended.
 pub(crate) fn renew_reads(session: &mut Session) {
     session.seat.note_transaction(session.settings.isolation_level, session.work.depth());
     session.seat.note_options(session.settings.shown());
@@ -92,7 +93,7 @@ pub(crate) fn check_definition_change(session: &Session, statement: &StatementKi
     }
 }
 
-/// READPAST is for levels that would wait for those locks. Errors: 650.
+/// Checks READPAST, which is for levels that would wait for those locks. Errors: 650.
 fn check_read_past(session: &Session, hints: TableHints) -> Result<(), SqlError> {
     let allowed = match session.settings.isolation_level {
         isolation_level::READ_COMMITTED | isolation_level::REPEATABLE_READ => {

@@ -17,7 +17,8 @@ use crate::session::work::reads;
 /// The prefix of a partition function's name in an expression.
 pub(crate) const PREFIX: &str = "$PARTITION";
 
-/// `$PARTITION.function`: the number of the partition that a value belongs to. Errors: 208 for an unknown function.
+/// Makes `$PARTITION.function`: the number of the partition that a value belongs to. Errors: 208 for an unknown
+/// function.
 pub(crate) fn partition_function(
     session: &Session,
     database: Option<&str>,

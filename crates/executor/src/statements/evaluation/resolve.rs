@@ -14,7 +14,7 @@ use crate::statements::evaluation::isolation;
 /// Synonyms of synonyms beyond which a name is taken for none.
 const SYNONYMS_MAX: usize = 8;
 
-/// The query of a view, with its column names; None if the name is no view's.
+/// Returns the query of a view, with its column names; `None` if the name is no view's.
 pub(crate) fn view_module(session: &Session, name: &ObjectName) -> Result<Option<Arc<Module>>, SqlError> {
     let found = session.work.find_module(name, &session.database)?;
     Ok(found.map(|(_, module)| module).filter(|module| module.definition.kind == ModuleKind::View))
@@ -31,7 +31,7 @@ pub(crate) fn resolved(session: &Session, name: &ObjectName) -> Result<ObjectNam
     Ok(name)
 }
 
-/// The table of a name, as rows of it may be locked.
+/// Opens the table of a name, so that rows of it may be locked.
 pub(crate) fn opened(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
     match session.work.find(name, &session.database)? {
         Some(table) => {

@@ -51,7 +51,7 @@ pub(crate) async fn run_statements(
     }))
 }
 
-/// The tables of a scope that begins.
+/// Enters a scope with its tables.
 pub(crate) fn enter(session: &mut Session, frame: &mut Frame) {
     scopes::enter(&mut session.work);
     for (name, table) in frame.tables.drain(..) {

@@ -92,8 +92,7 @@ pub fn count_statements(session: &mut Session) {
     session.instance.counts().statements.add(std::mem::take(&mut session.statements));
 }
 
-/// After a name that is no column, reports such names in the later queries of the batch too, so that all can be
-/// corrected at once.
+/// Reports unknown columns in the later queries of the batch too, so that all can be corrected at once.
 async fn name_other_columns(session: &mut Session, rest: &[Statement], frame: &Frame, output: &mut Output) {
     for statement in rest {
         let StatementKind::Query(query) = &statement.kind else { continue };
@@ -243,7 +242,7 @@ async fn dispatch(
     Ok(Flow::Next)
 }
 
-/// IF, and a chain of ELSE IF, which is walked rather than descended.
+/// Runs IF, and a chain of ELSE IF, which is walked rather than descended.
 async fn choose(
     session: &mut Session,
     statement: &Statement,
@@ -293,12 +292,12 @@ fn counts_nothing(statement: &StatementKind) -> bool {
     }
 }
 
-/// An error that has ended what was called ends no more than that.
+/// Limits an error that has ended a call to that call.
 fn goes_on(flow: Flow) -> Result<Flow, SqlError> {
     Ok(if flow == Flow::Leave { Flow::Next } else { flow })
 }
 
-/// EXEC of a text.
+/// Runs EXEC of a text.
 async fn run_text_of(
     session: &mut Session,
     text: &Expr,

@@ -129,7 +129,7 @@ pub(crate) fn function_frame(
     Ok(frame)
 }
 
-/// All rows of a table.
+/// Reads all rows of a table.
 pub fn contents(session: &Session, table: &OpenTable) -> Result<Vec<RecordBatch>, SqlError> {
     let scan = (reads::opener(&session.work, table, Reads::Statement))(None, None).map_err(store_error)?;
     scan.collect::<Result<_, _>>().map_err(store_error)
@@ -154,7 +154,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// The value of a scalar function.
+/// Computes the value of a scalar function.
 pub fn value(
     session: &mut Session,
     module: &Module,
@@ -164,7 +164,7 @@ pub fn value(
     block_on(function_value(session, module, arguments, nesting))
 }
 
-/// The rows of a function that returns a table.
+/// Computes the rows of a function that returns a table.
 pub fn rows(
     session: &mut Session,
     module: &Module,

@@ -20,7 +20,7 @@ const TABLES_MAX: usize = 8;
 /// Depth of sp_executesql within a text.
 const DEPTH_MAX: u32 = 1;
 
-/// The tables that light statements name; None if they are not light.
+/// Returns the tables that light statements name; `None` if they are not light.
 pub(crate) fn light_tables(statements: &[Statement]) -> Option<Vec<ObjectName>> {
     let mut tables = Vec::new();
     let light = statements.len() <= STATEMENTS_MAX
@@ -62,7 +62,7 @@ fn statement_is_light(statement: &Statement, tables: &mut Vec<ObjectName>, depth
     }
 }
 
-/// sp_executesql of a constant text.
+/// Returns true for sp_executesql of a light constant text.
 fn execute_is_light(execute: &Execute, tables: &mut Vec<ObjectName>, depth: u32) -> bool {
     if !execute.procedure.name.eq_ignore_ascii_case("sp_executesql") || depth >= DEPTH_MAX {
         return false;
@@ -127,7 +127,7 @@ fn source_is_light(source: &TableSource, tables: &mut Vec<ObjectName>) -> bool {
     }
 }
 
-/// A condition in which EXISTS may stand beside others.
+/// Returns true for a light condition, in which EXISTS may stand beside others.
 fn condition_is_light(condition: &Expr, tables: &mut Vec<ObjectName>) -> bool {
     match condition {
         Expr::And(left, right) => condition_is_light(left, tables) && condition_is_light(right, tables),
@@ -176,7 +176,7 @@ fn delete_is_light(delete: &Delete, tables: &mut Vec<ObjectName>) -> bool {
         && delete.filter.as_ref().is_none_or(is_plain)
 }
 
-/// No queries, and no functions but the quick ones.
+/// Returns true for an expression without queries and without any but the quick functions.
 fn is_plain(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(_) | Expr::Column(_) | Expr::Variable(_) => true,

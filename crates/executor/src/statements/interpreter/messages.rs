@@ -19,7 +19,7 @@ use crate::session::work::directory;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 
-/// PRINT.
+/// Runs PRINT.
 pub(super) async fn print(
     session: &mut Session,
     value: &Expr,
@@ -36,7 +36,7 @@ pub(super) async fn print(
     Ok(())
 }
 
-/// WAITFOR DELAY.
+/// Runs WAITFOR DELAY.
 pub(super) async fn wait_for_delay(
     session: &mut Session,
     delay: &Expr,

@@ -22,7 +22,7 @@ pub(crate) fn check_batch(statements: &[Statement]) -> Result<(), SqlError> {
     }
 }
 
-/// The statements inside a statement.
+/// Returns the statements inside a statement.
 pub fn inner(statement: &Statement) -> Vec<&Statement> {
     match &statement.kind {
         StatementKind::If { then, otherwise, .. } => {
@@ -35,7 +35,7 @@ pub fn inner(statement: &Statement) -> Vec<&Statement> {
     }
 }
 
-/// The query that a statement runs, and what it does with the rows; None: it has no plan.
+/// Returns the query that a statement runs, and the operator that takes the rows. `None`: it has no plan.
 pub(crate) fn planned(kind: &StatementKind) -> Option<(Option<String>, Query)> {
     let target = |name: &tsql::ObjectName, from: &[TableSource], hints| match from {
         [] => vec![TableSource::Table { name: name.clone(), alias: None, hints }],
@@ -96,7 +96,7 @@ fn with(select: Select, tables: &[tsql::query::CommonTable]) -> Query {
     Query { with: tables.to_vec(), ..Query::select(select) }
 }
 
-/// A plan below the operator that changes a table.
+/// Puts a plan below the operator that changes a table.
 pub fn below(change: Option<String>, mut lines: Vec<String>) -> Vec<String> {
     if let Some(change) = change {
         for line in lines.iter_mut().skip(1) {

@@ -13,7 +13,7 @@ use crate::session::output::Output;
 use crate::session::response::{DoneKind, Response, SessionChange, command};
 use crate::statements::evaluation::answer;
 
-/// BEGIN, COMMIT, ROLLBACK, SAVE.
+/// Runs BEGIN, COMMIT, ROLLBACK, SAVE.
 pub async fn run(
     session: &mut Session,
     statement: &StatementKind,
@@ -113,14 +113,14 @@ async fn roll_back(session: &mut Session, name: Option<&str>, output: &mut Outpu
     Ok(())
 }
 
-/// Under IMPLICIT_TRANSACTIONS the first statement that touches a table begins a transaction.
+/// Begins a transaction with the first statement that touches a table, under IMPLICIT_TRANSACTIONS.
 pub(crate) async fn begin_implicitly(session: &mut Session, output: &mut Output) {
     if session.settings.implicit_transactions && session.work.depth() == 0 && !session.settings.format_only {
         begin_transaction(session, output).await;
     }
 }
 
-/// A request of type 0E.
+/// Runs a request of type 0E.
 pub(crate) async fn run_request(session: &mut Session, request: TransactionRequest, output: &mut Output) {
     let result = match &request {
         TransactionRequest::Begin(begin) => {
@@ -162,7 +162,7 @@ pub(crate) async fn run_request(session: &mut Session, request: TransactionReque
     }
 }
 
-/// fBeginXact: the end of one transaction begins the next.
+/// Begins the next transaction at the end of one, for fBeginXact.
 async fn begin_again(session: &mut Session, begin: Option<&BeginTransaction>, output: &mut Output) {
     if let Some(begin) = begin.filter(|_| session.work.depth() == 0) {
         take_level(session, begin);
@@ -170,7 +170,7 @@ async fn begin_again(session: &mut Session, begin: Option<&BeginTransaction>, ou
     }
 }
 
-/// The isolation level that a request begins a transaction with is the session's from then on.
+/// Makes the isolation level of a request's transaction the session's.
 fn take_level(session: &mut Session, begin: &BeginTransaction) {
     if begin.isolation != Isolation::Current {
         session.settings.isolation_level = begin.isolation as u8;

@@ -7,8 +7,8 @@ use crate::session::output::Output;
 use crate::session::response::{DoneKind, Response, SessionChange};
 use crate::statements::evaluation::answer;
 
-/// After an error that takes the transaction with it. Where a TRY will catch the error the transaction becomes uncommittable, elsewhere
-/// it is rolled back.
+/// Handles an error that takes the transaction with it. If a TRY will catch it, the transaction becomes uncommittable,
+/// elsewhere it is rolled back.
 pub(crate) async fn lose_transaction(
     session: &mut Session,
     error: &SqlError,
@@ -31,7 +31,7 @@ async fn undo_transaction(session: &mut Session, output: &mut Output) {
     }
 }
 
-/// At the end of a request: an uncommittable transaction does not last longer. 3998.
+/// Rolls an uncommittable transaction back at the end of its request (3998).
 pub(crate) async fn end_uncommittable(session: &mut Session, output: &mut Output) {
     if !session.work.is_doomed() {
         return;

@@ -17,7 +17,7 @@ use crate::statements::evaluation::declared_type::{Declared, declared_type, defi
 use crate::statements::evaluation::evaluate;
 use crate::statements::interpreter::show_plan;
 
-/// DECLARE.
+/// Runs DECLARE.
 pub(super) async fn declare(
     session: &mut Session,
     declarations: &[Declaration],
@@ -78,7 +78,7 @@ pub(super) fn declare_ahead(session: &Session, statements: &[Statement], frame: 
     }
 }
 
-/// SET of a variable.
+/// Runs SET of a variable.
 pub(super) async fn assign(
     session: &mut Session,
     name: &str,
@@ -97,7 +97,7 @@ pub(super) async fn assign(
     Ok(())
 }
 
-/// RETURN: a function's value, or a procedure's status.
+/// Runs RETURN: a function's value, or a procedure's status.
 pub(super) async fn return_value(
     session: &mut Session,
     value: Option<&Expr>,

@@ -50,7 +50,7 @@ impl Outcome {
     }
 }
 
-/// The text of an argument by name or position; None if it is absent or NULL. tiberius leaves the @ out.
+/// Returns the text of an argument by name or position; `None` if it is absent or NULL. tiberius leaves the @ out.
 pub(crate) fn text_of(arguments: &[Argument], position: usize, name: &str) -> Option<String> {
     let bare = |name: &str| name.trim_start_matches('@').to_ascii_lowercase();
     let named = arguments.iter().find(|argument| bare(&argument.name) == bare(name));

@@ -68,7 +68,7 @@ impl Opening {
         }
     }
 
-    /// The kind that is opened.
+    /// Returns the kind of the opened cursor.
     fn kind(&self) -> i64 {
         match self.scroll & scroll::KINDS {
             kind @ (scroll::FORWARD_ONLY | scroll::FAST_FORWARD) => kind,
@@ -346,7 +346,7 @@ async fn show_rows(
     Ok(())
 }
 
-/// The query of a batch that is nothing but one, and sends rows.
+/// Returns the query of a batch that has only one, if it sends rows.
 fn single_query(statements: &[Statement]) -> Option<&Query> {
     let [Statement { kind: StatementKind::Query(query), .. }] = statements else { return None };
     if let QueryBody::Select(select) = &query.body {

@@ -51,7 +51,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("suggested_tds_length", "int!"),
 ];
 
-/// One row for each undeclared parameter, in the order in which they appear. Errors: 11503, 11508, and those of
+/// Describes each undeclared parameter in a row, in the order in which they appear. Errors: 11503, 11508, and those of
 /// parsing.
 pub(crate) fn describe_parameters(session: &Session, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = SIGNATURE.bind(arguments)?;
@@ -77,7 +77,7 @@ pub(crate) fn describe_parameters(session: &Session, arguments: &[Argument]) -> 
     Ok(view)
 }
 
-/// The type of a parameter that nothing tells about.
+/// Returns the type of a parameter whose use tells nothing.
 fn unknown_type() -> SqlType {
     SqlType::NVarChar { length: Length::Units(4000) }
 }
@@ -280,7 +280,7 @@ impl Deduction<'_> {
         })
     }
 
-    /// A query whose columns are wanted as `types`.
+    /// Deduces parameters from a query whose columns are wanted as `types`.
     fn query(&mut self, query: &Query, types: &[SqlType]) -> Result<(), SqlError> {
         for common in &query.with {
             self.query(&common.query, &[])?;
@@ -431,7 +431,7 @@ impl Deduction<'_> {
         }
     }
 
-    /// Two operands, each of which tells the other's type.
+    /// Deduces parameters from two operands, each of which tells the other's type.
     fn pair(
         &mut self,
         left: &Expr,
@@ -457,7 +457,7 @@ impl Deduction<'_> {
         self.expr(right, place, for_right.as_ref())
     }
 
-    /// The name of an expression that is nothing but an undeclared parameter.
+    /// Returns the name of an expression that is only an undeclared parameter.
     fn parameter<'e>(&self, expr: &'e Expr) -> Option<&'e str> {
         match expr {
             Expr::Variable(name) if self.is_undeclared(name) => Some(name),
@@ -487,7 +487,8 @@ impl Deduction<'_> {
         Ok(())
     }
 
-    /// The type of an expression over some tables; None for a parameter and for what cannot be bound alone.
+    /// Returns the type of an expression over some tables; `None` for a parameter and for an expression that cannot be
+    /// bound alone.
     fn type_of(&self, expr: &Expr, place: Place<'_>) -> Option<SqlType> {
         if self.parameter(expr).is_some() {
             return None;
@@ -511,7 +512,7 @@ fn counted(function: &str, index: usize) -> bool {
     }
 }
 
-/// A type's name as `system_type_name` spells it: `decimal(10,2)`, without a blank.
+/// Returns a type's name as `system_type_name` spells it: `decimal(10,2)`, without a blank.
 pub(crate) fn compact(sql_type: &SqlType) -> String {
     sql_type.to_string().replace(", ", ",")
 }

@@ -47,7 +47,7 @@ pub(crate) fn table_collations(
     Ok(view)
 }
 
-/// The columns of a batch's first result, one row each.
+/// Describes the columns of a batch's first result, one row each.
 pub(crate) fn describe_first_result(session: &Session, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = FIRST_RESULT.bind(arguments)?;
     let text = parameters.text(0).unwrap_or_default();
@@ -61,7 +61,7 @@ pub(crate) fn describe_first_result(session: &Session, arguments: &[Argument]) -
     Ok(view)
 }
 
-/// The rows of `sys.dm_exec_describe_first_result_set`. What the procedure would raise as an error is a row here.
+/// Returns the rows of `sys.dm_exec_describe_first_result_set`. An error of the procedure is a row here.
 pub(crate) fn first_result_rows(session: &mut Session, arguments: &[Datum]) -> FunctionValues {
     let text = |position: usize| arguments.get(position).and_then(Datum::as_text).unwrap_or_default();
     let sources = arguments.get(2).and_then(Datum::as_int).unwrap_or(0) > 0;
@@ -88,7 +88,7 @@ fn columns_of_first_result(
     Ok(first_result(session, &statements, &mut frame)?.unwrap_or_default())
 }
 
-/// The columns of the first result of some statements; None if none of them has a result.
+/// Returns the columns of the first result of some statements; `None` if none of them has a result.
 fn first_result(
     session: &Session,
     statements: &[Statement],
@@ -129,7 +129,7 @@ fn first_result(
     Ok(None)
 }
 
-/// The columns that a system procedure shows.
+/// Returns the columns that a system procedure shows.
 fn result_of_procedure(
     session: &Session,
     execute: &Execute,

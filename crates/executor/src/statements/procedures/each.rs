@@ -103,7 +103,7 @@ async fn names_of_tables(
     Ok(names)
 }
 
-/// `@command1`, `@command2` and `@command3`.
+/// Returns `@command1`, `@command2` and `@command3`.
 fn commands(parameters: &Parameters<'_>) -> impl Iterator<Item = String> {
     [0, 2, 3].into_iter().filter_map(|at| parameters.text(at))
 }

@@ -51,7 +51,7 @@ const CONFIGURE: Signature =
 const SET_SESSION_CONTEXT: Signature =
     Signature { name: "sp_set_session_context", parameters: &["@key", "@value", "@read_only"], required: 2 };
 
-/// EXEC of a procedure. The flow says if an error has ended it.
+/// Runs EXEC of a procedure. The flow says if an error has ended it.
 pub(crate) async fn execute_procedure(
     session: &mut Session,
     execute: &Execute,
@@ -118,7 +118,7 @@ pub(crate) async fn execute_procedure(
     Ok(Flow::Next)
 }
 
-/// The user's procedure of a name; None if there is none, or if it is the system's.
+/// Finds the user's procedure of a name; `None` if there is none, or if it is the system's.
 pub(crate) fn own_procedure(
     session: &Session,
     name: &ObjectName,
@@ -166,7 +166,7 @@ fn function_call(module: &Module, execute: &Execute) -> Result<Option<Expr>, Sql
     }))))
 }
 
-/// EXEC ('…'). The flow says if an error has ended it.
+/// Runs EXEC ('…'). The flow says if an error has ended it.
 pub(crate) async fn execute_text(
     session: &mut Session,
     text: &str,

@@ -62,7 +62,7 @@ impl Levels {
         Levels { parts: [part(0), part(1), part(2)] }
     }
 
-    /// A level's type and name; None if the level is not given. Errors: 15600 for one without the other.
+    /// Returns a level's type and name; `None` if the level is not given. Errors: 15600 for one without the other.
     fn level(&self, level: usize, procedure: &str) -> Result<Option<(&str, &str)>, SqlError> {
         match self.parts.get(level) {
             Some((Some(kind), Some(name))) => Ok(Some((kind, name))),
@@ -71,7 +71,7 @@ impl Levels {
         }
     }
 
-    /// The names in order, as messages spell the object.
+    /// Joins the names in order, as messages spell the object.
     fn spelled(&self) -> String {
         let names: Vec<&str> = self.parts.iter().filter_map(|(_, name)| name.as_deref()).collect();
         if names.is_empty() { "object specified".to_string() } else { names.join(".") }
@@ -90,7 +90,7 @@ fn not_permitted(object: &str) -> SqlError {
     SqlError::new(15135, 16, 8, text)
 }
 
-/// The value to keep. Errors: 15097 for more than 7,500 bytes, 206 for what no variant holds.
+/// Returns the value to keep. Errors: 15097 for more than 7,500 bytes, 206 for a type that no variant holds.
 fn value_of(argument: Option<&Argument>) -> Result<PropertyValue, SqlError> {
     let Some(argument) = argument else { return Ok(PropertyValue::Null) };
     let long = || {
@@ -114,7 +114,7 @@ fn value_of(argument: Option<&Argument>) -> Result<PropertyValue, SqlError> {
     }
 }
 
-/// One of the three procedures.
+/// Runs one of the three procedures.
 ///
 /// Errors: 15135 for what does not exist, 15233 for a property that does, 15217 for one that does not, 15600.
 pub(crate) fn extended_property(
@@ -290,7 +290,7 @@ fn property_owner(
     Ok((Keeper::Module(name), owner))
 }
 
-/// A column, constraint or index of a table.
+/// Finds a column, constraint or index of a table.
 fn part_of_table(table: &TableDefinition, kind: &str, name: &str) -> Option<PropertyOwner> {
     match kind {
         "COLUMN" => {

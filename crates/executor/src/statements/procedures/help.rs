@@ -151,7 +151,7 @@ fn named_for_help(session: &Session, text: &str) -> Result<Named, SqlError> {
     found.map(|(_, module)| Named::Module(module)).ok_or_else(missing)
 }
 
-/// The text of a module, or of a computed column, line by line.
+/// Shows the text of a module, or of a computed column, line by line.
 async fn show_text(
     session: &mut Session,
     written: &str,
@@ -229,7 +229,7 @@ async fn no_constraints(session: &mut Session, written: &str, output: &mut Outpu
     answer::inform(session, SqlError::new(15469, 0, 1, text), output).await;
 }
 
-/// The first result of sp_helpconstraint: the name that it was asked for.
+/// Shows the first result of sp_helpconstraint: the requested name.
 async fn show_name(session: &mut Session, written: &str, output: &mut Output) -> Result<(), SqlError> {
     let mut view = View::new(&[("Object Name", "nvarchar(776)")]);
     view.push(vec![Datum::Text(written.to_owned())]);
@@ -299,7 +299,7 @@ async fn show_constraints(
     show::show_view(session, view, output).await
 }
 
-/// The key columns; `(-)` marks one that descends.
+/// Lists the key columns; `(-)` marks one that descends.
 fn keys_of(columns: &[(String, bool)]) -> String {
     let spelled =
         columns.iter().map(|(name, descending)| format!("{name}{}", if *descending { "(-)" } else { "" }));

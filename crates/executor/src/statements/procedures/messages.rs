@@ -22,7 +22,7 @@ const DROP: Signature = Signature { name: "sp_dropmessage", parameters: &["@msgn
 /// Characters of a message's text.
 const TEXT_MAX: usize = 255;
 
-/// sp_addmessage or sp_dropmessage.
+/// Runs sp_addmessage or sp_dropmessage.
 ///
 /// Errors: 15170 to 15043 for arguments that do not fit, 15179 for a message that does not exist.
 pub(crate) fn change_messages(
@@ -80,7 +80,7 @@ pub(crate) fn change_messages(
     })
 }
 
-/// sp_describe_parameter_encryption: no column is encrypted, and so no parameter is to be.
+/// Runs sp_describe_parameter_encryption: no column is encrypted, so no parameter is to be.
 pub(crate) fn parameter_encryption(arguments: &[Argument]) -> Result<[View; 2], SqlError> {
     let keys = View::new(&[
         ("column_encryption_key_ordinal", "int"),

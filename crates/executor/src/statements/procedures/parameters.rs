@@ -47,13 +47,13 @@ impl Signature {
 }
 
 impl Parameters<'_> {
-    /// An argument as text; None if it is absent or NULL.
+    /// Returns an argument as text; `None` if it is absent or NULL.
     pub fn text(&self, position: usize) -> Option<String> {
         let argument = self.argument(position)?;
         (!argument.value.is_null()).then(|| text_of_value(argument))
     }
 
-    /// An argument as a whole number; None if it is absent, NULL or no number.
+    /// Returns an argument as a whole number; `None` if it is absent, NULL or no number.
     pub fn int(&self, position: usize) -> Option<i64> {
         let argument = self.argument(position)?;
         argument.value.as_int().or_else(|| self.text(position)?.trim().parse().ok())
@@ -64,7 +64,7 @@ impl Parameters<'_> {
         matches!(self.text(position).as_deref(), Some("0"))
     }
 
-    /// The argument itself.
+    /// Returns the argument itself.
     pub fn argument(&self, position: usize) -> Option<&Argument> {
         self.0.get(position).copied().flatten()
     }

@@ -22,7 +22,7 @@ use crate::statements::procedures::table_argument::{Given, give};
 /// Characters of a statement that an error shows.
 const QUERY_SHOWN: usize = 80;
 
-/// A statement with parameters, as a scope. `first` is the position of the first value among the call's arguments.
+/// Runs a statement with parameters, as a scope. `first` is the position of the first value among the call's arguments.
 pub(crate) async fn parameterised(
     session: &mut Session,
     text: &str,
@@ -50,7 +50,8 @@ pub(crate) async fn parameterised(
     Ok(outcome)
 }
 
-/// A scope with its parameters declared, and which value went to which of them. Errors: 8178, 8144 and conversions.
+/// Makes a scope with its parameters declared, and says which value went to which of them. Errors: 8178, 8144 and
+/// conversions.
 pub(crate) async fn bind_parameters(
     session: &mut Session,
     text: &str,
@@ -173,8 +174,8 @@ pub(crate) fn keep_prepared(session: &mut Session, prepared: Prepared) -> i32 {
     handle
 }
 
-/// The call of sp_prepexecrpc as a statement: a procedure's name, or ODBC's `{?=call name(?, …)}`, with parameters of
-/// the values' types.
+/// Parses the call of sp_prepexecrpc as a statement: a procedure's name, or ODBC's `{?=call name(?, …)}`, with
+/// parameters of the values' types.
 fn prepared_rpc(server: &str, call: &str, values: &[Argument]) -> Result<Prepared, SqlError> {
     let bare = call.trim().trim_start_matches('{').trim_end_matches('}').trim();
     let bare = bare.strip_prefix('?').map_or(bare, |rest| rest.trim_start().trim_start_matches('=').trim());

@@ -69,7 +69,7 @@ pub(crate) async fn remote_call(session: &mut Session, call: RpcRequest, output:
 /// Parameters of one call.
 const PARAMETERS_MAX: usize = 2100;
 
-/// 8003.
+/// Makes error 8003.
 fn too_many_parameters() -> SqlError {
     let text = "The incoming request has too many parameters. The server supports a maximum of 2100 parameters. Reduce the number of parameters and resend the request.";
     SqlError::new(8003, 16, 1, text)
@@ -175,7 +175,7 @@ fn statement_parameters(
     })
 }
 
-/// The values of output parameters, each in the type that the client has declared. Errors: conversions.
+/// Returns the values of output parameters, each in the type that the client has declared. Errors: conversions.
 fn returned(
     call: &RpcRequest,
     arguments: &[Argument],
@@ -193,7 +193,7 @@ fn returned(
     Ok(values)
 }
 
-/// The type of a returned value: the client's, but for the types that no returned value has.
+/// Returns the type of a returned value: the client's, but for the types that no returned value has.
 fn declared_output(parameter: &Parameter, of_procedure: &SqlType) -> SqlType {
     use tds::Length;
     let declared = &parameter.type_info.sql_type;

@@ -9,7 +9,7 @@ use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, Response, ResultColumns, StatementDone, command};
 
-/// RETURNSTATUS and DONEPROC.
+/// Sends RETURNSTATUS and DONEPROC.
 pub(crate) async fn end_scope(status: i32, frame: &Frame, output: &mut Output) {
     output.send(Response::ReturnStatus(status)).await;
     // The end of a scope within a scope is one of its statements.
@@ -18,7 +18,7 @@ pub(crate) async fn end_scope(status: i32, frame: &Frame, output: &mut Output) {
     output.send(Response::Done(done)).await;
 }
 
-/// DONEPROC of a scope that an error has ended: it returns no status.
+/// Sends DONEPROC of a scope that an error has ended: it returns no status.
 pub(crate) async fn end_failed_scope(frame: &Frame, output: &mut Output) {
     let kind = if frame.in_procedure { DoneKind::InProcedure } else { DoneKind::Procedure };
     let done = StatementDone { kind, command: command::EXECUTE, count: None, error: true, fatal: false };

@@ -95,7 +95,7 @@ fn megabytes(pages: u64) -> Datum {
     Datum::Text(format!("{:.2} MB", pages as f64 * PAGE_BYTES as f64 / 1_048_576.0))
 }
 
-/// The space of a table, or of the database. Errors: 15009, 15143, 15250.
+/// Shows the space of a table, or of the database. Errors: 15009, 15143, 15250.
 pub(crate) async fn show_space(
     session: &mut Session,
     database: Option<&str>,

@@ -256,7 +256,7 @@ impl Given {
     }
 }
 
-/// The types that a procedure declares of its parameters, for tables whose type the client does not name.
+/// Returns the type that a procedure declares of its parameter, for tables whose type the client does not name.
 pub(crate) fn parameter_type(
     module: Option<&ModuleDefinition>,
     parameter: &Parameter,

@@ -16,7 +16,7 @@ use crate::statements::procedures::parameters::Signature;
 const HELP_TRIGGER: Signature =
     Signature { name: "sp_helptrigger", parameters: &["@tabname", "@triggertype"], required: 1 };
 
-/// sp_helptrigger: the triggers of a table. Errors: 15009 if there is none of the name, 15305 for an unknown kind.
+/// Runs sp_helptrigger: the triggers of a table. Errors: 15009 if there is none of the name, 15305 for an unknown kind.
 pub(crate) fn help_trigger(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = HELP_TRIGGER.bind(arguments)?;
     let written = parameters.text(0).unwrap_or_default();
@@ -75,8 +75,8 @@ const SET_TRIGGER_ORDER: Signature = Signature {
     required: 3,
 };
 
-/// sp_settriggerorder. Errors: 15165 if there is no such trigger, 15600 for arguments that mean nothing, 40515 for triggers of a database or the
-/// server, and those of the trigger itself.
+/// Runs sp_settriggerorder. Errors: 15165 if there is no such trigger, 15600 for meaningless arguments, 40515 for
+/// triggers of a database or the server, and those of the trigger itself.
 pub(crate) fn set_trigger_order(session: &mut Session, arguments: &[Argument]) -> Result<(), SqlError> {
     let parameters = SET_TRIGGER_ORDER.bind(arguments)?;
     if parameters.text(3).is_some() {

@@ -17,7 +17,7 @@ use crate::statements::procedures::describe;
 use crate::statements::procedures::space;
 use crate::statements::procedures::triggers;
 
-/// The result of a procedure that only shows something; None if there is no such procedure.
+/// Runs a procedure that only shows something; `None` if there is no such procedure.
 pub(crate) fn catalogue_view(
     session: &Session,
     name: &str,

@@ -8,7 +8,7 @@ use super::{Step, physical};
 use crate::bind::plan_error;
 use crate::unordered::cheap_first;
 
-/// The steps of a condition: cheap parts of it first, which leave the others fewer rows.
+/// Splits a condition into steps: cheap parts of it first, which leave the others fewer rows.
 pub(super) fn chosen(condition: &Expr, schema: &DFSchema) -> Result<Option<Vec<Step>>, SqlError> {
     let parts = match cheap_first(condition).map_err(plan_error)? {
         Some((first, second)) => vec![first, second],

@@ -36,7 +36,7 @@ pub(super) struct Joining {
     pub right: SchemaRef,
 }
 
-/// A join's rows, in the order of the engine's: that of the right side, then left rows without a pair.
+/// Joins the rows, in the engine's order: that of the right side, then left rows without a pair.
 pub(super) fn joined(
     joining: &Joining,
     left: &mut SimpleQuery,
@@ -95,7 +95,7 @@ pub(super) fn joined(
     }
 }
 
-/// All rows of one side; None: there are none.
+/// Reads all rows of one side; `None` if there are none.
 fn all_of(side: &mut SimpleQuery) -> Result<Option<RecordBatch>, SqlError> {
     let mut batches = Vec::new();
     while let Some(batch) = side.next()? {
@@ -105,7 +105,7 @@ fn all_of(side: &mut SimpleQuery) -> Result<Option<RecordBatch>, SqlError> {
     concat_batches(&first.schema(), &batches).map(Some).map_err(|error| SqlError::internal(error))
 }
 
-/// The rows of each side that have equal keys, pair by pair. NULL equals nothing.
+/// Pairs the rows of both sides that have equal keys. NULL equals nothing.
 fn matches(
     joining: &Joining,
     left: &RecordBatch,
@@ -141,7 +141,7 @@ fn has_null(keys: &[ArrayRef], row: u32) -> bool {
     keys.iter().any(|key| key.is_null(row as usize))
 }
 
-/// The columns of both sides for each pair.
+/// Returns the columns of both sides for each pair.
 fn pairs(
     joining: &Joining,
     left: &RecordBatch,

@@ -94,17 +94,18 @@ enum Step {
 }
 
 impl SimpleQuery {
-    /// The query, if it is a simple one. Errors: those of opening the table.
+    /// Makes a simple query of the plan, if it is one. Errors: those of opening the table.
     pub(crate) fn of(plan: &LogicalPlan) -> Result<Option<SimpleQuery>, SqlError> {
         Outline::query_of(plan, false)
     }
 
-    /// The query, if it is a simple one of few rows, to be run [many times](Self::again). It may look at a row around it.
+    /// Makes a simple query of few rows of the plan, if it is one, to be run [many times](Self::again). It may look at
+    /// a row around it.
     pub(crate) fn of_many(plan: &LogicalPlan) -> Result<Option<SimpleQuery>, SqlError> {
         Outline::query_of(plan, true)
     }
 
-    /// The next run of a query that runs many times; None if its rows can be read once only.
+    /// Returns the next run of a query that runs many times; `None` if its rows can be read once only.
     pub(crate) fn again(&self) -> Option<SimpleQuery> {
         let source = match &self.source {
             Source::Row(row) => Source::Row(row.clone()),
@@ -165,7 +166,7 @@ impl SimpleQuery {
         top
     }
 
-    /// The next rows; None at the end.
+    /// Returns the next rows; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         next_of(&mut self.source, &mut self.steps)
     }
@@ -189,7 +190,8 @@ impl Outline {
         }
     }
 
-    /// A plan's source and steps; None if it has one that is not simple. Only rows that satisfy `conditions` are wanted of it.
+    /// Returns a plan's source and steps; `None` if it has one that is not simple. Keeps only rows that satisfy
+    /// `conditions`.
     fn query(
         &mut self,
         plan: &LogicalPlan,
@@ -318,7 +320,7 @@ impl Outline {
         Ok(Some(SimpleQuery::over(Source::Union(parts, loose(&union.schema)), most)))
     }
 
-    /// An inner or left join by equal values.
+    /// Plans an inner or left join by equal values.
     fn join(&mut self, join: &Join, mut conditions: Vec<Expr>) -> Result<Option<SimpleQuery>, SqlError> {
         let kind = match join.join_type {
             JoinType::Inner => Kind::Inner,
@@ -424,14 +426,14 @@ fn in_memory(table: &MemTable, limits: Limits) -> Option<SimpleQuery> {
     small.then(|| SimpleQuery::over(Source::Batches(batches.into_iter()), rows))
 }
 
-/// A join, if it is small enough.
+/// Makes a join, if it is small enough.
 fn joined_query(joining: Joining, left: SimpleQuery, right: SimpleQuery) -> Option<SimpleQuery> {
     let pairs = left.most.checked_mul(right.most.max(1)).filter(|pairs| *pairs <= PAIRS_MAX)?;
     let most = if matches!(joining.kind, Kind::Having(_)) { left.most } else { pairs };
     Some(SimpleQuery::over(Source::Join(Box::new((Arc::new(joining), left, right))), most))
 }
 
-/// The query of an EXISTS, and whether rows are wanted of it.
+/// Returns the query of an EXISTS, and true if rows are wanted of it.
 fn presence(condition: &Expr) -> Option<(&Subquery, bool)> {
     match condition {
         Expr::Exists(exists) => Some((&exists.subquery, !exists.negated)),
@@ -450,7 +452,7 @@ struct Inside<'p> {
 }
 
 impl<'p> Inside<'p> {
-    /// The rows that a query chooses among and how; None if it does more than that.
+    /// Finds the rows that a query chooses among, and its conditions; `None` if it does more than that.
     fn of(plan: &'p LogicalPlan) -> Option<Inside<'p>> {
         let mut inside = Inside { plan, own: Vec::new(), across: Vec::new() };
         // What EXISTS selects is of no account.
@@ -470,7 +472,7 @@ impl<'p> Inside<'p> {
     }
 }
 
-/// A condition with columns in the place of those of the row outside.
+/// Replaces the columns of the row outside in a condition.
 fn as_column(condition: &Expr) -> Option<Expr> {
     let rewritten = condition.clone().transform(|part| match part {
         Expr::OuterReferenceColumn(_, column) => Ok(Transformed::yes(Expr::Column(column))),
@@ -491,7 +493,7 @@ type Keys = (Vec<Key>, Option<Arc<dyn PhysicalExpr>>);
 type Key = (Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>);
 
 impl Sides<'_> {
-    /// The equal values among conditions, and the other conditions; None if there is one that is not simple.
+    /// Separates the equal values from the other conditions; `None` if one is not simple.
     fn keys_of<'e>(&self, conditions: impl Iterator<Item = &'e Expr>) -> Result<Option<Keys>, SqlError> {
         let (mut keys, mut rest) = (Vec::new(), Vec::new());
         for condition in conditions {
@@ -507,7 +509,7 @@ impl Sides<'_> {
         Ok(physical(&rest, self.pairs)?.map(|condition| (keys, Some(condition))))
     }
 
-    /// The values that a condition says are equal, one of each side.
+    /// Returns the values that a condition equates, one of each side.
     fn key_of(&self, condition: &Expr) -> Result<Option<Key>, SqlError> {
         let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = condition else {
             return Ok(None);
@@ -564,13 +566,13 @@ fn loose(schema: &DFSchema) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-/// An expression's values for all rows of a batch.
+/// Returns an expression's values for all rows of a batch.
 fn values_of(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<ArrayRef, SqlError> {
     let values = expr.evaluate(batch).and_then(|value| value.into_array(batch.num_rows()));
     values.map_err(|error| sql_error_of(&error))
 }
 
-/// The next rows behind the last of the steps.
+/// Returns the next rows behind the last of the steps.
 fn next_of(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch>, SqlError> {
     // All rows are there before the first of a sort, or of a group, can be passed on.
     let gathering = steps.iter().rposition(|step| matches!(step, Step::Sort(_) | Step::Group(_)));
@@ -594,7 +596,7 @@ fn next_of(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch
     passed(source, steps)
 }
 
-/// The next rows of a source.
+/// Returns the next rows of a source.
 fn rows_of(source: &mut Source) -> Result<Option<RecordBatch>, SqlError> {
     if let Source::Join(sides) = source {
         let (joining, left, right) = sides.as_mut();
@@ -624,7 +626,7 @@ fn relabelled(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Sq
         .map_err(|error| SqlError::internal(error))
 }
 
-/// The next rows of the source that some step leaves any of. None of the steps needs all rows.
+/// Returns the next rows of the source of which the steps leave any. None of the steps needs all rows.
 fn passed(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch>, SqlError> {
     loop {
         if steps.iter().any(|step| matches!(step, Step::Limit(_, Some(0)))) {
@@ -643,7 +645,7 @@ fn passed(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch>
     }
 }
 
-/// All rows in the order of their keys; None for no rows.
+/// Sorts all rows by their keys; `None` for no rows.
 fn in_order_of(
     keys: &[(Arc<dyn PhysicalExpr>, SortOptions)],
     batches: &[RecordBatch],
@@ -708,7 +710,7 @@ fn projected(projection: &Projection) -> Result<Option<Step>, SqlError> {
     Ok(Some(Step::Project(exprs, loose(&projection.schema))))
 }
 
-/// A condition on a projection's rows as one on the rows that it is made of; None: it is on computed values.
+/// Rewrites a condition on a projection's rows for the rows below it. `None`: it is on computed values.
 fn before(condition: &Expr, projection: &Projection) -> Option<Expr> {
     let mut plain = true;
     let rewritten = condition.clone().transform(|part| {
@@ -731,7 +733,7 @@ fn before(condition: &Expr, projection: &Projection) -> Option<Expr> {
     rewritten.ok().map(|rewritten| rewritten.data).filter(|_| plain)
 }
 
-/// The expression as the engine evaluates it, if it needs none of the planner's rewriting.
+/// Returns the expression as the engine evaluates it, if it needs none of the planner's rewriting.
 fn physical(expr: &Expr, schema: &DFSchema) -> Result<Option<Arc<dyn PhysicalExpr>>, SqlError> {
     if !is_plain(expr, schema) {
         return Ok(None);

@@ -18,7 +18,7 @@ struct Moment {
     span: bool,
 }
 
-/// The text of a moment; None if the pattern does not fit it.
+/// Formats a moment; `None` if the pattern does not fit it.
 pub(super) fn format(value: &Datum, pattern: &str, culture: Culture) -> Option<String> {
     let (local, offset, span) = match value {
         Datum::Date(days) => (days * TICKS_PER_DAY, None, false),

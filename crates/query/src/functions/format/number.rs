@@ -48,7 +48,7 @@ impl Digits {
         self.whole.is_empty() && self.fraction.bytes().all(|digit| digit == b'0')
     }
 
-    /// The same number times ten to a power.
+    /// Multiplies the number by a power of ten.
     fn shifted(mut self, places: i32) -> Digits {
         for _ in 0..places {
             let digit = if self.fraction.is_empty() { '0' } else { self.fraction.remove(0) };
@@ -62,7 +62,7 @@ impl Digits {
         self
     }
 
-    /// Rounded to so many places, halves away from zero; exactly so many digits behind the point.
+    /// Rounds to this many places, halves away from zero; keeps exactly as many digits behind the point.
     fn rounded(mut self, places: usize) -> Digits {
         let up = self.fraction.as_bytes().get(places).is_some_and(|digit| *digit >= b'5');
         self.fraction.truncate(places);
@@ -242,7 +242,7 @@ fn custom(digits: Digits, pattern: &str) -> Result<String, SqlError> {
     Ok(written(digits, &chosen, minus))
 }
 
-/// The parts between semicolons that are not quoted.
+/// Splits a pattern at semicolons that are not quoted.
 fn sections(pattern: &str) -> Vec<String> {
     let mut sections = vec![String::new()];
     let mut quote = None;

@@ -51,7 +51,7 @@ impl JoinedRows {
         Ok(joined)
     }
 
-    /// The joined rows of a batch of the columns that are read, one of which numbers the rows.
+    /// Joins the rows of a batch. It has the columns that are read, one of which numbers the rows.
     pub(super) async fn rows(
         &mut self,
         batch: &RecordBatch,
@@ -113,7 +113,7 @@ impl JoinedRows {
     }
 }
 
-/// A plan that has not run yet.
+/// Returns a plan that has not run yet.
 fn prepared(plan: &Arc<dyn ExecutionPlan>, running: &Running) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
     let fresh = reset_plan_states(Arc::clone(plan)).map_err(plan_failure)?;
     with_pauses(fresh, running).map_err(plan_failure)

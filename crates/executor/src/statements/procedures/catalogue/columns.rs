@@ -74,7 +74,7 @@ fn maybe(value: Option<i64>) -> Datum {
     value.map_or(Datum::Null, Datum::Int)
 }
 
-/// sp_columns, sp_columns_90, sp_columns_100.
+/// Runs sp_columns, sp_columns_90 and sp_columns_100.
 pub fn columns(shown: &Shown, procedure: &str, arguments: &[Argument]) -> Result<View, SqlError> {
     let long_form = procedure.ends_with("_100") || procedure.ends_with("_90");
     let (parameters, version_at) =
@@ -154,7 +154,7 @@ const SPECIAL_COLUMNS: Signature = Signature {
     required: 1,
 };
 
-/// sp_special_columns: the columns that identify a row (`R`), or that change with every update (`V`).
+/// Runs sp_special_columns: the columns that identify a row (`R`), or that change with every update (`V`).
 pub(crate) fn special_columns(
     shown: &Shown,
     procedure: &str,
@@ -202,7 +202,7 @@ pub(crate) fn special_columns(
     Ok(view)
 }
 
-/// The primary key, or else the first unique key whose columns are allowed to be NULL.
+/// Returns the primary key, or else the first unique key whose columns are allowed to be NULL.
 fn identifying(table: &TableDefinition, not_null: bool) -> Vec<&ColumnDefinition> {
     let mut keys = table.unique_keys();
     keys.retain(|key| key.filter.is_none());

@@ -20,7 +20,7 @@ const PRIMARY_KEYS: Signature = Signature {
     required: 1,
 };
 
-/// sp_pkeys.
+/// Runs sp_pkeys.
 pub(crate) fn primary_keys(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = PRIMARY_KEYS.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
@@ -57,7 +57,7 @@ const FOREIGN_KEYS: Signature = Signature {
     required: 0,
 };
 
-/// sp_fkeys: the keys that refer to a table, or that a table has, or both.
+/// Runs sp_fkeys: the keys that refer to a table, or that a table has, or both.
 pub(crate) fn foreign_keys(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = FOREIGN_KEYS.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
@@ -119,7 +119,7 @@ pub(crate) fn foreign_keys(shown: &Shown, arguments: &[Argument]) -> Result<View
     Ok(view)
 }
 
-/// A referential action as sp_fkeys and ODBC number it.
+/// Numbers a referential action as sp_fkeys and ODBC do.
 fn rule(action: ReferentialAction) -> i64 {
     match action {
         ReferentialAction::Cascade => 0,
@@ -132,7 +132,7 @@ fn rule(action: ReferentialAction) -> i64 {
 /// SQL_NOT_DEFERRABLE.
 const NOT_DEFERRABLE: i64 = 7;
 
-/// The unique key that a foreign key refers to.
+/// Finds the unique key that a foreign key refers to.
 fn referenced_key(shown: &Shown, key: &ForeignKey) -> Option<String> {
     let (table, _) = shown.table(&key.table, Some(&key.schema))?;
     let is_it = |columns: &[(String, bool)]| {
@@ -169,7 +169,7 @@ struct IndexFacts<'t> {
     filter: Option<&'t str>,
 }
 
-/// sp_statistics: a table's size and its indexes.
+/// Runs sp_statistics: a table's size and its indexes.
 pub(crate) fn statistics(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = STATISTICS.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;

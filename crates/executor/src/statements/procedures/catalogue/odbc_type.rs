@@ -19,7 +19,7 @@ pub(crate) struct Dialect {
 }
 
 impl Dialect {
-    /// The dialect of a procedure by its name's ending and its @ODBCVer.
+    /// Returns the dialect of a procedure by its name's ending and its @ODBCVer.
     pub fn new(procedure: &str, odbc_version: Option<i64>) -> Dialect {
         Dialect { odbc3: odbc_version.unwrap_or(2) >= 3, modern: procedure.ends_with("_100") }
     }
@@ -54,7 +54,7 @@ const LONG_NATIONAL_BYTES: i64 = 2_147_483_646;
 const LONG_NATIONAL: i64 = 1_073_741_823;
 
 impl OdbcType {
-    /// The description of a column's type.
+    /// Describes a column's type.
     pub fn new(sql_type: &SqlType, nullable: bool, identity: bool, dialect: Dialect) -> OdbcType {
         let mut name = base_name(sql_type);
         if identity {
@@ -101,7 +101,7 @@ fn base_name(sql_type: &SqlType) -> String {
     }
 }
 
-/// SQL_… and SQL_SS_… codes.
+/// Returns the SQL_… and SQL_SS_… codes.
 fn data_type(sql_type: &SqlType, dialect: Dialect) -> i64 {
     let long = matches!(
         sql_type,
@@ -170,7 +170,7 @@ fn data_type(sql_type: &SqlType, dialect: Dialect) -> i64 {
     }
 }
 
-/// PRECISION and LENGTH.
+/// Returns PRECISION and LENGTH.
 fn sizes(sql_type: &SqlType, dialect: Dialect) -> (i64, i64) {
     let digits = i64::from(precision(sql_type));
     match sql_type {
@@ -216,7 +216,7 @@ fn sizes(sql_type: &SqlType, dialect: Dialect) -> (i64, i64) {
     }
 }
 
-/// SCALE of the exact numbers.
+/// Returns SCALE of the exact numbers.
 fn exact_scale(sql_type: &SqlType) -> Option<i64> {
     match sql_type {
         SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => Some(0),
@@ -226,7 +226,7 @@ fn exact_scale(sql_type: &SqlType) -> Option<i64> {
     }
 }
 
-/// The token of TDS 4.2: one for NOT NULL, one for nullable columns.
+/// Returns the token of TDS 4.2: one for NOT NULL, one for nullable columns.
 fn ss_data_type(sql_type: &SqlType, nullable: bool) -> i64 {
     let (fixed, with_null) = match sql_type {
         SqlType::Bit => (50, 50),
@@ -284,7 +284,7 @@ fn writing(sql_type: &SqlType) -> (Option<&'static str>, Option<&'static str>, O
     }
 }
 
-/// MINIMUM_SCALE and MAXIMUM_SCALE.
+/// Returns MINIMUM_SCALE and MAXIMUM_SCALE.
 fn scales(sql_type: &SqlType, identity: bool) -> (Option<i64>, Option<i64>) {
     match sql_type {
         SqlType::Time { .. } | SqlType::DateTime2 { .. } | SqlType::DateTimeOffset { .. } => {
@@ -305,7 +305,7 @@ fn scales(sql_type: &SqlType, identity: bool) -> (Option<i64>, Option<i64>) {
     }
 }
 
-/// USERTYPE, the number of `systypes` before SQL Server 7.
+/// Returns USERTYPE, the number of `systypes` before SQL Server 7.
 fn user_type(sql_type: &SqlType) -> i64 {
     match sql_type {
         SqlType::Char { .. } => 1,
@@ -331,7 +331,7 @@ fn user_type(sql_type: &SqlType) -> i64 {
     }
 }
 
-/// The types of the list; after the number types stands their identity form.
+/// Lists the types; after the number types stands their identity form.
 fn listed_types() -> Vec<SqlType> {
     vec![
         SqlType::DateTimeOffset { scale: 7 },
@@ -367,7 +367,7 @@ fn listed_types() -> Vec<SqlType> {
     ]
 }
 
-/// sp_datatype_info: what SQLGetTypeInfo shows.
+/// Runs sp_datatype_info, which SQLGetTypeInfo shows.
 pub(crate) fn datatype_info(procedure: &str, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = DATATYPE_INFO.bind(arguments)?;
     let wanted = parameters.int(0).unwrap_or(0);

@@ -24,7 +24,7 @@ const STORED_PROCEDURES: Signature = Signature {
     required: 0,
 };
 
-/// sp_stored_procedures: procedures and functions, and the system procedures that this server has.
+/// Runs sp_stored_procedures: procedures and functions, and the system procedures that this server has.
 pub(crate) fn stored_procedures(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = STORED_PROCEDURES.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
@@ -85,7 +85,7 @@ const PROCEDURE_COLUMNS: Signature = Signature {
     required: 0,
 };
 
-/// sp_sproc_columns: the parameters of procedures and functions; those of the system are not described.
+/// Runs sp_sproc_columns: the parameters of procedures and functions; those of the system are not described.
 pub(crate) fn procedure_columns(
     shown: &Shown,
     procedure: &str,
@@ -256,7 +256,7 @@ fn parameter_row(
     row
 }
 
-/// xp_msver: facts of the server and its machine.
+/// Runs xp_msver: facts of the server and its machine.
 pub(crate) fn server_versions(arguments: &[Argument]) -> View {
     let wanted: Vec<String> = arguments.iter().map(argument::text_of_value).collect();
     let mut view = View::new(&[
@@ -296,7 +296,7 @@ pub(crate) fn server_versions(arguments: &[Argument]) -> View {
 const SERVER_INFO: Signature =
     Signature { name: "sp_server_info", parameters: &["@attribute_id"], required: 0 };
 
-/// sp_server_info.
+/// Runs sp_server_info.
 pub(crate) fn server_info(arguments: &[Argument]) -> Result<View, SqlError> {
     let wanted = SERVER_INFO.bind(arguments)?.int(0);
     let mut view = View::new(&[

@@ -37,7 +37,7 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// A pattern, unless patterns are off; None asks for all.
+    /// Makes a filter of a pattern, unless patterns are off; `None` selects all.
     pub fn pattern(text: Option<String>, off: bool) -> Wanted {
         match text {
             None => Wanted::All,
@@ -47,7 +47,7 @@ impl Wanted {
         }
     }
 
-    /// Exactly one name; None asks for all.
+    /// Makes a filter of exactly one name; `None` selects all.
     pub fn exact(text: Option<String>) -> Wanted {
         text.map_or(Wanted::All, Wanted::Name)
     }
@@ -63,7 +63,7 @@ impl Wanted {
 }
 
 impl Shown {
-    /// The tables asked for, with their rows.
+    /// Lists the selected tables, with their rows.
     pub fn tables<'a>(
         &'a self,
         name: &'a Wanted,
@@ -75,14 +75,14 @@ impl Shown {
             .filter(move |table| name.is(&table.name) && owner.is(&table.schema))
     }
 
-    /// The views asked for, in the form of tables.
+    /// Lists the selected views, in the form of tables.
     pub fn views(&self, name: &Wanted, owner: &Wanted) -> Vec<Arc<TableDefinition>> {
         let mut views = system_views::as_tables(&self.modules, |kind| kind == ModuleKind::View);
         views.retain(|view| name.is(&view.name) && owner.is(&view.schema));
         views
     }
 
-    /// The one table of a name: of the owner, or else of dbo before other schemas.
+    /// Finds the one table of a name: of the owner, or else of dbo before other schemas.
     pub fn table(&self, name: &str, owner: Option<&str>) -> Option<&(Arc<TableDefinition>, u64)> {
         let mut found = self.tables.iter().filter(|(table, _)| {
             same_name(&table.name, name) && owner.is_none_or(|owner| same_name(&table.schema, owner))
@@ -94,7 +94,7 @@ impl Shown {
         found.find(|(table, _)| same_name(&table.schema, "dbo")).or(Some(first))
     }
 
-    /// The system views, schema first.
+    /// Lists the system views, schema first.
     pub fn system_views(&self) -> Vec<(&'static str, &'static str)> {
         system_views::names()
     }
@@ -114,7 +114,7 @@ impl Shown {
         }
     }
 
-    /// Qualifier, owner and name of a table, as results begin.
+    /// Returns qualifier, owner and name of a table, as results begin.
     pub fn names(&self, table: &TableDefinition) -> Vec<Datum> {
         vec![
             Datum::Text(table.database.clone()),
@@ -124,7 +124,7 @@ impl Shown {
     }
 }
 
-/// The database that a procedure was called in: `database..sp_tables`, or the current one. Errors: 911.
+/// Returns the database that a procedure was called in: `database..sp_tables`, or the current one. Errors: 911.
 pub(crate) fn shown_by(session: &Session, database: Option<&str>, frame: &Frame) -> Result<Shown, SqlError> {
     let facts = environment::facts_of(session, frame)?;
     let wanted = database.filter(|database| !database.is_empty()).unwrap_or(&session.database);

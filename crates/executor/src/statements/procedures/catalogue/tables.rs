@@ -18,7 +18,7 @@ fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())
 }
 
-/// sp_tables, and sp_tableswc, whose qualifier may be a pattern.
+/// Runs sp_tables, and sp_tableswc, whose qualifier may be a pattern.
 pub fn tables(shown: &Shown, arguments: &[Argument], wildcard: bool) -> Result<View, SqlError> {
     let parameters = TABLES.bind(arguments)?;
     let mut view = View::new(&[
@@ -98,7 +98,7 @@ const TABLE_PRIVILEGES: Signature = Signature {
     required: 1,
 };
 
-/// sp_table_privileges: everything is granted to dbo, the only user.
+/// Runs sp_table_privileges: everything is granted to dbo, the only user.
 pub(crate) fn table_privileges(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = TABLE_PRIVILEGES.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
@@ -129,7 +129,7 @@ const COLUMN_PRIVILEGES: Signature = Signature {
     required: 1,
 };
 
-/// sp_column_privileges.
+/// Runs sp_column_privileges.
 pub(crate) fn column_privileges(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = COLUMN_PRIVILEGES.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
@@ -160,7 +160,7 @@ pub(crate) fn column_privileges(shown: &Shown, arguments: &[Argument]) -> Result
     Ok(view)
 }
 
-/// sp_databases; sizes are not kept.
+/// Runs sp_databases; sizes are not kept.
 pub fn databases(shown: &Shown) -> View {
     let mut view =
         View::new(&[("DATABASE_NAME", "name"), ("DATABASE_SIZE", "int"), ("REMARKS", "varchar(254)")]);
