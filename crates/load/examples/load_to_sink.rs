@@ -75,7 +75,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The table of the published experiment: eight fixed-width columns and three strings.
+/// Returns the table of the published experiment: eight fixed-width columns and three strings.
 fn columns() -> Vec<Column> {
     let latin = Some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
     let nvarchar = SqlType::NVarChar { length: Length::Units(100) };

@@ -152,7 +152,8 @@ impl BulkLoad<'_> {
         !open.owns_transaction && !self.client.in_transaction()
     }
 
-    /// An error behind the end of a message that commits itself; an answer with an error says that it did not.
+    /// Marks an error behind the end of a message that commits itself as in doubt. An answer with an error says that it
+    /// did not commit.
     fn doubted(&mut self, open: &OpenBatch, error: Error) -> Error {
         match error {
             Error::Server(_) if !self.client.is_broken() => error,
@@ -223,7 +224,7 @@ impl BulkLoad<'_> {
         written.map_err(|error| self.explain(error))
     }
 
-    /// The rows of the batch that the server has dropped.
+    /// Confirms a batch, and returns the rows of it that the server has dropped.
     fn confirm(&mut self, open: &OpenBatch) -> Result<u64, Error> {
         let commits_itself = self.commits_itself(open);
         let session = self.client.session();
@@ -275,7 +276,7 @@ impl BulkLoad<'_> {
         answer.map(|_| ())
     }
 
-    /// After a failed write the server may have left an explanation before it closed the connection.
+    /// Reads the explanation that the server may have left before it closed the connection, after a failed write.
     fn explain(&mut self, error: Error) -> Error {
         self.open = None;
         let session = self.client.session();

@@ -45,7 +45,8 @@ pub struct BulkInsertOptions {
     pub keep_nulls: bool,
 }
 
-/// The statement that loads `file`, a path as the server sees it. Values are quoted, so that no text can end its literal.
+/// Writes the statement that loads `file`, a path as the server sees it. Values are quoted, so that no text can end its
+/// literal.
 pub fn bulk_insert_statement(table: &TableName, file: &str, options: &BulkInsertOptions) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut text = |keyword: &str, value: Option<String>| {
@@ -90,7 +91,7 @@ pub fn bulk_insert_statement(table: &TableName, file: &str, options: &BulkInsert
     statement
 }
 
-/// A string literal; of Unicode only where it must be, as the reference shows these options.
+/// Writes a string literal; of Unicode only where it must be, as the reference shows these options.
 fn literal(text: &str) -> String {
     let unicode = if text.is_ascii() { "" } else { "N" };
     format!("{unicode}'{}'", text.replace('\'', "''"))

@@ -10,19 +10,19 @@ pub(crate) struct CatalogueRow<'a> {
     values: &'a [Value],
 }
 
-/// The rows of a result.
+/// Returns the rows of a result.
 pub(crate) fn rows(table: &ValueTable) -> impl Iterator<Item = CatalogueRow<'_>> {
     table.rows.iter().map(|values| CatalogueRow { columns: &table.columns, values })
 }
 
 impl CatalogueRow<'_> {
-    /// The value as it is; NULL for a column that this server does not have.
+    /// Returns the value unchanged; NULL for a column that this server does not have.
     pub(crate) fn value(&self, column: &str) -> &Value {
         let index = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column));
         index.and_then(|index| self.values.get(index)).unwrap_or(&Value::Null)
     }
 
-    /// Text; empty for NULL.
+    /// Returns text; empty for NULL.
     pub(crate) fn text(&self, column: &str) -> String {
         match self.value(column) {
             Value::String(text) => text.clone(),
@@ -31,7 +31,7 @@ impl CatalogueRow<'_> {
         }
     }
 
-    /// A whole number; `None` for NULL, and for a column that this server does not have.
+    /// Returns a whole number; `None` for NULL, and for a column that this server does not have.
     pub(crate) fn integer(&self, column: &str) -> Option<i64> {
         match self.value(column) {
             Value::Bit(value) => Some(i64::from(*value)),
@@ -43,7 +43,7 @@ impl CatalogueRow<'_> {
         }
     }
 
-    /// A bit; not set for NULL, and for a column that this server does not have.
+    /// Returns a bit; false for NULL, and for a column that this server does not have.
     pub(crate) fn flag(&self, column: &str) -> bool {
         self.integer(column).unwrap_or_default() != 0
     }

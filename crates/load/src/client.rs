@@ -120,8 +120,8 @@ impl Client {
         self.session.closes_failed_loads = true;
     }
 
-    /// Like [`describe`](Self::describe), but a description of the last few seconds is used again, unless this connection has been
-    /// used for anything but loads since.
+    /// Works like [`describe`](Self::describe), but uses a description of the last few seconds again, unless this
+    /// connection has been used for anything but loads since.
     ///
     /// # Errors
     /// Those of `describe`.
@@ -138,14 +138,14 @@ impl Client {
         Ok(description)
     }
 
-    /// The table that was described last has so many rows more.
+    /// Adds rows to the table that was described last.
     pub(crate) fn note_loaded(&mut self, rows: u64) {
         if let Some(recent) = &mut self.recent {
             recent.description.rows = recent.description.rows.saturating_add(rows);
         }
     }
 
-    /// The next load looks at its table again.
+    /// Makes the next load describe its table again.
     pub(crate) fn forget_description(&mut self) {
         self.recent = None;
     }
@@ -155,12 +155,12 @@ impl Client {
         &self.server
     }
 
-    /// The current database.
+    /// Returns the current database.
     pub fn database(&self) -> &str {
         &self.session.state.database
     }
 
-    /// The collation of the current database, if the server has reported one.
+    /// Returns the collation of the current database, if the server has reported one.
     pub fn collation(&self) -> Option<Collation> {
         self.session.state.collation.map(Collation::from_bytes)
     }
@@ -195,7 +195,7 @@ impl Client {
         self.session.transport.bytes_on_wire()
     }
 
-    /// A handle that stops the current request from another thread.
+    /// Returns a handle that stops the current request from another thread.
     pub fn cancel_handle(&self) -> CancelHandle {
         CancelHandle(self.session.transport.canceller())
     }
@@ -208,13 +208,14 @@ impl Client {
         self.doubted(done)
     }
 
-    /// A batch that changes nothing that outlives the connection.
+    /// Runs a batch that changes nothing that outlives the connection.
     pub(crate) fn run(&mut self, sql: &str) -> Result<ExecuteResult, Error> {
         self.session.send_batch(sql)?;
         self.finish("waiting for the end of a batch")
     }
 
-    /// The result of a request that was sent: if it broke the connection, what the statements did is not known.
+    /// Converts the result of a request that was sent: if it broke the connection, the effect of the statements is in
+    /// doubt.
     pub fn doubted<T>(&self, done: Result<T, Error>) -> Result<T, Error> {
         match done {
             // A server that says what went wrong has answered, also if it closes the connection then.
@@ -287,7 +288,8 @@ impl Client {
         Ok(read_values(&mut self.session)?.0)
     }
 
-    /// The columns of the first result of a batch; its rows are skipped. For `SELECT TOP 0 …` and `SET FMTONLY ON …`.
+    /// Returns the columns of the first result of a batch; its rows are skipped. For `SELECT TOP 0 …` and `SET FMTONLY
+    /// ON …`.
     pub fn columns_of(&mut self, sql: &str) -> Result<Vec<tds::Column>, Error> {
         const DOING: &str = "reading columns";
         self.forget_description();
@@ -359,8 +361,8 @@ impl Client {
         done
     }
 
-    /// A table's name with database and schema, as the server resolves it: the place of the table, or else the place where it
-    /// would be created.
+    /// Returns a table's name with database and schema, as the server resolves it: the place of the table, or else the
+    /// place where it would be created.
     ///
     /// # Errors
     /// Those of the query.
@@ -381,7 +383,7 @@ impl Client {
         Ok(TableName { database: Some(database), schema, name: table.name.clone() })
     }
 
-    /// Another connection of the same kind, to the same database.
+    /// Opens another connection of the same kind, to the same database.
     ///
     /// # Errors
     /// Those of [`connect`](Self::connect).
@@ -471,8 +473,8 @@ impl Client {
     }
 }
 
-/// A batch with COMMIT has ended without an error, and the server did not say that the transaction has: servers exist that do not.
-/// If none is open, it is committed.
+/// Checks a batch with COMMIT that ended without an error and without a report of the transaction's end, as some
+/// servers do. If no transaction is open, it is committed.
 fn ended_silently(client: &mut Client) -> Result<(), Error> {
     client.session.state.transaction = 0;
     client.session.disown_transaction();
@@ -550,7 +552,7 @@ fn committed(client: &mut Client, answered: Result<(), Error>) -> Result<(), Err
     }
 }
 
-/// A transaction that ended early cannot be committed, and is over here too.
+/// Ends a transaction on this side that ended early on the server, since it cannot be committed.
 fn end_what_has_ended(client: &mut Client) -> Result<(), Error> {
     let ended = client.session.check_transaction();
     if ended.is_err() {
@@ -575,7 +577,7 @@ fn read_row(bytes: &[u8], columns: &[tds::Column]) -> Result<(Vec<Value>, usize)
     Ok((row, r.position()))
 }
 
-/// COLMETADATA of a bulk load.
+/// Encodes COLMETADATA of a bulk load.
 pub(crate) fn bulk_metadata(columns: &[tds::Column]) -> Result<Vec<u8>, Error> {
     let mut w = tds::Writer::new();
     w.u8(tds::column::COLMETADATA);

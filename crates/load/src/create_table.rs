@@ -12,8 +12,9 @@ use crate::{
     table_name::{TableName, quoted},
 };
 
-/// `CREATE TABLE` for batches of `schema`. `options` gives for each field the length of its values and the type of text; SQL
-/// types and collations in the fields' metadata take precedence. Fields that may be null become NULL columns, others NOT NULL.
+/// Writes `CREATE TABLE` for batches of `schema`. `options` has for each field the length of its values and the type of
+/// text; SQL types and collations in the fields' metadata take precedence. Fields that may be null become NULL columns,
+/// others NOT NULL.
 pub fn create_table_statement(
     table: &TableName,
     schema: &Schema,
@@ -37,7 +38,7 @@ pub fn create_table_statement(
     Ok(text)
 }
 
-/// The schema for a table whose columns were guessed from a sample of text. The sample is a lower bound, so columns become
+/// Widens a schema whose columns were guessed from a sample of text. The sample is a lower bound, so columns become
 /// nullable, whole numbers at least `int`, and decimals get all digits that their storage size holds.
 pub fn roomy_schema(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(|field| {
@@ -59,7 +60,7 @@ pub fn drop_empty_statement(table: &TableName) -> String {
     format!("IF NOT EXISTS (SELECT * FROM {table}) DROP TABLE {table}")
 }
 
-/// A declared length for values of at most `longest` units, rounded up so that a little growth fits.
+/// Returns a declared length for values of at most `longest` units, rounded up so that a little growth fits.
 pub fn roomy_length(longest: u64) -> u64 {
     const STEPS: [u64; 9] = [10, 20, 50, 100, 200, 500, 1000, 2000, 4000];
     STEPS.into_iter().find(|step| longest <= *step).unwrap_or(longest)
@@ -82,7 +83,7 @@ pub fn unsized_advice(field: &Field, options: &CreateOptions, longest: u64) -> O
     Some(format!("{}: the longest value has {} {units}, {would_do}", field.name(), grouped(longest)))
 }
 
-/// Collation names stand unquoted in T-SQL; metadata may hold anything.
+/// Returns true for a collation's name, which stands unquoted in T-SQL; metadata may hold anything.
 fn is_collation_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

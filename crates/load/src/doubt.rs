@@ -118,7 +118,7 @@ fn looking_config(client: &Client) -> Config {
     config
 }
 
-/// The table's rows, counted over a connection of its own when no transaction is changing them any more.
+/// Counts the table's rows over a separate connection, once no transaction is changing them.
 fn count(client: &Client, plan: &LoadPlan) -> Result<u64, String> {
     if plan.table.is_temporary() {
         return Err("a temporary table goes with its connection".to_owned());

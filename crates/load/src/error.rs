@@ -290,7 +290,7 @@ pub enum Error {
     },
 }
 
-/// The words of [`Error::TransactionEnded`].
+/// Returns the words of [`Error::TransactionEnded`].
 fn ended_early(committed: bool, cause: Option<&ServerError>) -> String {
     let what = match (committed, cause) {
         (true, _) => "a statement has committed the open transaction already".to_owned(),
@@ -334,7 +334,7 @@ impl Error {
         Self::Io { doing, source }
     }
 
-    /// A write that failed.
+    /// Makes the error of a failed write.
     pub(crate) fn sending(doing: &'static str, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::TimedOut { doing },
@@ -355,7 +355,7 @@ impl Error {
         }
     }
 
-    /// The error to report once it is known that the request had no effect.
+    /// Returns the error to report once it is known that the request had no effect.
     pub fn settled(self) -> Self {
         self.without_doubt()
     }
@@ -398,7 +398,7 @@ impl Error {
         Self::Unexpected { doing, what: what.into() }
     }
 
-    /// The server's own error, if that is what this is.
+    /// Returns the server's own error, if this is one.
     pub fn server_message(&self) -> Option<&ServerMessage> {
         match self {
             Self::Server(error) => Some(error.first()),
@@ -427,12 +427,12 @@ impl ServerError {
         messages.next().map(|first| Self { first: Box::new(first), rest: messages.collect() })
     }
 
-    /// The message that came first.
+    /// Returns the message that came first.
     pub fn first(&self) -> &ServerMessage {
         &self.first
     }
 
-    /// All messages, in order.
+    /// Returns all messages, in order.
     pub fn messages(&self) -> impl Iterator<Item = &ServerMessage> {
         std::iter::once(&*self.first).chain(&self.rest)
     }
@@ -447,7 +447,7 @@ impl ServerError {
             })
     }
 
-    /// Severity 20 and above: the server closes the connection.
+    /// Returns true for severity 20 and above: the server closes the connection.
     pub fn is_fatal(&self) -> bool {
         self.messages().any(|message| message.class >= 20)
     }

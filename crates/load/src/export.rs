@@ -19,7 +19,7 @@ use crate::{
 /// Record batches between decoder and sink.
 const BATCHES_MAX: usize = 2;
 
-/// The query that exports a table: all columns, or those named, in that order.
+/// Writes the query that exports a table: all columns, or those named, in that order.
 pub fn table_query(table: &TableName, columns: Option<&[String]>) -> String {
     let list = match columns {
         Some(columns) => columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", "),

@@ -28,8 +28,9 @@ pub(crate) fn begin(
     Ok((dialogue, token))
 }
 
-/// The service of a server: always with its port, which SQL Server registers for named instances too. The Kerberos library
-/// makes the host's name canonical, as krb5.conf says. No service is registered for `localhost`: that is this machine.
+/// Names the service of a server: always with its port, which SQL Server registers for named instances too. The
+/// Kerberos library makes the host's name canonical, as krb5.conf says. No service is registered for `localhost`, which
+/// becomes this machine's name.
 fn service(host: &str, port: u16) -> String {
     let host = match host.eq_ignore_ascii_case("localhost") {
         true => platform::machine_name(),

@@ -31,8 +31,8 @@ pub struct KeyOrder {
 }
 
 impl KeyOrder {
-    /// The order for a source of these columns. `None` if the table has no clustered key, or columns of the key are not in the
-    /// source.
+    /// Returns the order for a source of these columns. `None` if the table has no clustered key, or columns of the key
+    /// are not in the source.
     pub fn of(target: &TableDescription, schema: &Schema, options: &LoadOptions) -> Option<Self> {
         if target.is_view || target.storage != Storage::Clustered {
             return None;
@@ -105,7 +105,7 @@ impl KeyOrder {
     }
 }
 
-/// Text that is numbers as numbers.
+/// Converts text that holds numbers to numbers.
 fn by_size(values: &ArrayRef) -> ArrayRef {
     match cast(values, &DataType::Float64) {
         Ok(numbers) if numbers.null_count() == values.null_count() => numbers,
@@ -136,7 +136,7 @@ enum Kept {
     Order,
 }
 
-/// `None` if values may change places.
+/// Returns the relation between values that a conversion keeps; `None` if values may change places.
 fn kept(from: &DataType, to: &SqlType) -> Option<Kept> {
     let is_integer = |to: &SqlType| {
         matches!(to, SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt)

@@ -89,7 +89,7 @@ impl fmt::Display for LoadError {
 }
 
 impl LoadError {
-    /// An error before any row was sent.
+    /// Wraps an error before any row was sent.
     pub fn before_rows(source: Error) -> Self {
         Self { batch: None, source_index: None, rows_committed: 0, rows_in_doubt: 0, look: None, source }
     }

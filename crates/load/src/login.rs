@@ -246,7 +246,7 @@ impl<'a> Attempt<'a> {
         Ok(Self { config, place, password, deadline, transport, sign_in: None, binding: None })
     }
 
-    /// From the connected socket to a session, or on to another server.
+    /// Logs in on the connected socket, or follows a redirection to another server.
     fn log_in(mut self) -> Result<Outcome, Error> {
         let (wanted, credential) = (wanted(self.config), credential(&self.config.auth));
         let question = Prelogin {
@@ -304,7 +304,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// The handshake works on the bare socket, which gets the time that is left.
+    /// Limits the handshake on the bare socket to the time that is left.
     fn limit_handshake(&mut self) -> Result<(), Error> {
         let left = self.deadline.remaining(&self.place.host)?;
         self.transport.limit_socket(left).map_err(|source| Error::io("connecting", source))
@@ -316,7 +316,7 @@ impl<'a> Attempt<'a> {
         self.transport.set_silence(left).map_err(|source| Error::io("connecting", source))
     }
 
-    /// The answer to LOGIN7.
+    /// Reads the answer to LOGIN7.
     fn read_answer(self, mut connecting: Connecting, encryption: Encryption) -> Result<Outcome, Error> {
         let packet_size_asked_bytes = self.packet_size_asked_bytes(encryption);
         let (config, place, deadline, mut sign_in) = (self.config, self.place, self.deadline, self.sign_in);
@@ -461,7 +461,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// The version that LOGIN7 asks for.
+/// Returns the version that LOGIN7 asks for.
 fn login_version(encryption: Encryption) -> TdsVersion {
     if encryption == Encryption::Strict { TdsVersion::V8_0 } else { TdsVersion::V7_4 }
 }
@@ -510,7 +510,7 @@ impl From<LoginProblem> for Error {
     }
 }
 
-/// LOGIN7 holds names of 128 characters at most; these three only inform.
+/// Cuts a name to the 128 characters that LOGIN7 holds; these three only inform.
 fn limited(name: String) -> String {
     name.chars().take(128).collect()
 }

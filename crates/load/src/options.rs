@@ -74,14 +74,14 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// The same for a source whose rows are known to be sorted by a table's clustered key.
+    /// Returns the options for a source whose rows are known to be sorted by a table's clustered key.
     #[must_use]
     pub fn in_order(self, key: &KeyOrder, evidence: String) -> Self {
         let source = SourceFacts { order: Some(evidence), ..self.source };
         Self { order: key.key.clone(), source, ..self }
     }
 
-    /// The same for a load with a number of connections; `None` stands for as many as pay.
+    /// Returns the options for a load with a number of connections; `None` stands for as many as pay.
     #[must_use]
     pub fn with_writers(mut self, writers: Option<usize>) -> Self {
         self.connections = match writers {

@@ -215,7 +215,7 @@ impl LoadPlan {
         })
     }
 
-    /// A plan in which the caller has made every choice; it has no [`choices`](Self::choices) to print.
+    /// Makes a plan in which the caller has made every choice; it has no [`choices`](Self::choices) to print.
     pub fn decided(target: &TableDescription, rows: Plan, batch_rows: u64, hints: BulkHints) -> Self {
         let fire_triggers = hints.fire_triggers
             || hints
@@ -255,7 +255,7 @@ impl LoadPlan {
         }
     }
 
-    /// The INSERT BULK statement that starts every batch.
+    /// Returns the INSERT BULK statement that starts every batch.
     pub fn statement(&self) -> String {
         insert_bulk_statement(&self.table.to_string(), self.rows.declared_columns(), &self.hints)
     }
@@ -284,7 +284,7 @@ pub(crate) fn write_choices(f: &mut fmt::Formatter<'_>, choices: &[Choice]) -> f
     Ok(())
 }
 
-/// A source column for an identity is only accepted when its values are kept: dropping them unasked would lose data.
+/// Refuses a source column for an identity unless its values are kept: dropping them silently would lose data.
 fn refuse_identity(target: &TableDescription, schema: &Schema, options: &LoadOptions) -> Result<(), Error> {
     if options.keep_identity {
         return Ok(());
@@ -316,8 +316,8 @@ fn allow_defaults(target: &TableDescription, columns: &mut [Column]) {
     }
 }
 
-/// The mapping, and the columns of the source that are left out of it: those whose values the server makes itself, computed columns
-/// and rowversions. A table that was exported has them in its file.
+/// Returns the mapping, and the columns of the source that it leaves out: computed columns and rowversions, whose
+/// values the server makes itself. A file exported from such a table has them.
 fn without_made<'a>(
     target: &TableDescription,
     schema: &'a Schema,
@@ -336,7 +336,7 @@ fn without_made<'a>(
     (rows::Mapping::Explicit(kept.collect()), left_out)
 }
 
-/// A column of the table whose values the server makes itself.
+/// Returns a column of the table whose values the server makes itself.
 fn made<'a>(target: &'a TableDescription, name: &str) -> Option<&'a ColumnDescription> {
     let is_made = |column: &&ColumnDescription| {
         (column.is_computed || column.is_rowversion) && column.column.name.eq_ignore_ascii_case(name)
@@ -505,7 +505,7 @@ pub(crate) fn batch_bytes(target: &TableDescription, options: &LoadOptions) -> u
     rows.saturating_mul(row_bytes)
 }
 
-/// About how many bytes so many rows are, by the types of the columns.
+/// Estimates the bytes of a number of rows, by the types of the columns.
 pub(crate) fn estimated_bytes(target: &TableDescription, options: &LoadOptions, rows: u64) -> u64 {
     let columns = target.loadable_columns(options.keep_identity);
     rows.saturating_mul(usual_batch(columns.iter().map(|column| &column.type_info)).1)
@@ -560,7 +560,7 @@ fn order(target: &TableDescription, options: &LoadOptions) -> (String, String) {
     }
 }
 
-/// Advice only: the server decides.
+/// Predicts the logging; the server decides.
 fn logging(target: &TableDescription, table_lock: bool) -> (&'static str, &'static str) {
     let indexed = target.secondary_indexes().next().is_some();
     match (target.database.recovery_model, target.storage) {

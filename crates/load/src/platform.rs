@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// CPU time that the calling thread has used since it started.
+/// Returns the CPU time that the calling thread has used since it started.
 #[cfg(unix)]
 pub(crate) fn thread_cpu_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -11,19 +11,19 @@ pub(crate) fn thread_cpu_time() -> Option<Duration> {
     Some(Duration::new(seconds, nanoseconds))
 }
 
-/// Not measured on this platform.
+/// Returns `None`: CPU time is not measured on this platform.
 #[cfg(not(unix))]
 pub(crate) fn thread_cpu_time() -> Option<Duration> {
     None
 }
 
-/// Name of this machine; empty where the platform does not tell.
+/// Returns the name of this machine; empty where the platform does not tell.
 #[cfg(unix)]
 pub(crate) fn machine_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Name of this machine; empty where the platform does not tell.
+/// Returns the name of this machine; empty where the platform does not tell.
 #[cfg(not(unix))]
 pub(crate) fn machine_name() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
@@ -40,7 +40,7 @@ impl CpuWatch {
         Self { start: thread_cpu_time() }
     }
 
-    /// The time since the start; to be asked on the same thread.
+    /// Returns the time since the start. Must be called on the same thread.
     pub(crate) fn elapsed(&self) -> Option<Duration> {
         Some(thread_cpu_time()?.saturating_sub(self.start?))
     }

@@ -166,12 +166,12 @@ fn write_cpu(f: &mut fmt::Formatter<'_>, cpu: Option<Duration>, rows: u64) -> fm
     }
 }
 
-/// The noun and the verb for a number of rows, such as `row` and `is` for one.
+/// Returns the noun and the verb for a number of rows, such as `row` and `is` for one.
 pub fn row_words(rows: u64) -> (&'static str, &'static str) {
     if rows == 1 { ("row", "is") } else { ("rows", "are") }
 }
 
-/// `1234567` as `1,234,567`.
+/// Writes `1234567` as `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -184,7 +184,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// A byte count in decimal units, three significant digits.
+/// Writes a byte count in decimal units, three significant digits.
 pub fn bytes(count: f64) -> String {
     let mut value = count;
     for unit in ["B", "kB", "MB", "GB"] {

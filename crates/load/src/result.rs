@@ -92,12 +92,12 @@ impl<'c> ResultStream<'c> {
         &self.columns
     }
 
-    /// Schema of the current result set's batches; empty if the query gave none.
+    /// Returns the schema of the current result set's batches; empty if the query had none.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// The next batch of the current result set, `None` at its end.
+    /// Returns the next batch of the current result set, `None` at its end.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, Error> {
         if !matches!(self.state, State::Rows) {
             return Ok(None);
@@ -149,12 +149,12 @@ impl<'c> ResultStream<'c> {
         self.started
     }
 
-    /// Time spent waiting for the server in this answer.
+    /// Returns the time spent waiting for the server in this answer.
     pub(crate) fn waited(&self) -> Duration {
         self.session.waited()
     }
 
-    /// Processor time of other threads that have received this answer.
+    /// Returns the processor time of other threads that have received this answer.
     pub(crate) fn helpers_cpu(&self) -> Duration {
         self.session.transport.helpers_cpu().saturating_sub(self.helpers_before)
     }
@@ -204,7 +204,7 @@ impl<'c> ResultStream<'c> {
         Ok(Step::More)
     }
 
-    /// The rows that are decoded, as a batch.
+    /// Returns the decoded rows as a batch.
     fn taken(&mut self) -> Result<RecordBatch, Error> {
         let Some(decoder) = &mut self.decoder else { return Err(Error::internal("rows without columns")) };
         let batch = take(decoder)?;

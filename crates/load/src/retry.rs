@@ -96,7 +96,7 @@ impl RetryPolicy {
         Self { patience, first_wait: Duration::from_millis(100), longest_wait: Duration::from_secs(30) }
     }
 
-    /// The wait before try `number`, the first repetition being 1.
+    /// Returns the wait before try `number`, the first repetition being 1.
     pub fn wait(&self, number: u32) -> Duration {
         let doubled =
             self.first_wait.saturating_mul(1_u32.checked_shl(number.saturating_sub(1)).unwrap_or(u32::MAX));
@@ -131,7 +131,7 @@ impl fmt::Display for Transient {
     }
 }
 
-/// Why another try may succeed; `None` if it would fail the same way.
+/// Says why another try may succeed; `None` if it would fail the same way.
 pub fn transient(error: &Error) -> Option<Transient> {
     match error {
         Error::InDoubt { source, .. } if matches!(**source, Error::Cancelled) => None,
@@ -169,7 +169,7 @@ pub fn transient(error: &Error) -> Option<Transient> {
     }
 }
 
-/// Why another try to connect may succeed, where a connection of the same kind was made before.
+/// Says why another try to connect may succeed, where a connection of the same kind was made before.
 pub(crate) fn transient_connecting(error: &Error) -> Option<Transient> {
     match error {
         Error::Tls(_) | Error::Protocol { .. } | Error::Unexpected { .. } => Some(Transient::Connection),
@@ -180,7 +180,8 @@ pub(crate) fn transient_connecting(error: &Error) -> Option<Transient> {
     }
 }
 
-/// Why another try to connect for the first time may succeed. Of a host without an address nobody knows that it ever had one.
+/// Says why another try to connect for the first time may succeed. A host without an address may never have had one, so
+/// it is no reason.
 pub(crate) fn passing_connecting(error: &Error) -> Option<Transient> {
     match error {
         Error::Connect(error) if matches!(**error, ConnectError::Resolve { .. }) => None,

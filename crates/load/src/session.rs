@@ -97,7 +97,7 @@ impl OwnTransaction {
         self.early = Some(EarlyEnd { committed, cause: if committed { None } else { cause() } });
     }
 
-    /// An error if the transaction has ended early.
+    /// Returns an error if the transaction has ended early.
     fn check(&self) -> Result<(), Error> {
         let Some(EarlyEnd { committed, cause }) = &self.early else { return Ok(()) };
         Err(Error::TransactionEnded { committed: *committed, cause: cause.clone().map(Box::new) })
@@ -124,13 +124,13 @@ impl Session {
         }
     }
 
-    /// Every answer of the login is waited for until then; without an end, for ever.
+    /// Limits the time for every answer of the login; without an end, they are waited for for ever.
     pub(crate) fn logs_in_until(&mut self, ends: Option<Instant>) {
         self.login = Some(LoginTime { ends });
         self.transport.set_deadline(ends);
     }
 
-    /// The login is over: its time limits end and those of commands begin.
+    /// Ends the login: its time limits end and those of commands begin.
     pub(crate) fn logged_in(
         &mut self,
         version: TdsVersion,
@@ -151,17 +151,17 @@ impl Session {
         self.state.transaction_end
     }
 
-    /// From now on the open transaction is one that this client ends, and nothing else may.
+    /// Declares the open transaction as one that this client ends, and nothing else may.
     pub(crate) fn own_transaction(&mut self) {
         self.own_transaction = Some(OwnTransaction::new(self.state.transaction));
     }
 
-    /// The transaction is to be ended here: requests are allowed again, whatever has become of it.
+    /// Gives up the ownership of the transaction, so that requests are allowed again, even if it has ended.
     pub(crate) fn disown_transaction(&mut self) -> Option<OwnTransaction> {
         self.own_transaction.take()
     }
 
-    /// The transaction was not ended here after all.
+    /// Takes the transaction back, since it was not ended here after all.
     pub(crate) fn keep_transaction(&mut self, own: Option<OwnTransaction>) {
         self.own_transaction = own;
     }
@@ -171,7 +171,7 @@ impl Session {
         self.own_transaction.is_some()
     }
 
-    /// An error if the transaction that this client began has ended, and this client has not ended it.
+    /// Returns an error if the transaction that this client began has ended without it.
     pub(crate) fn check_transaction(&self) -> Result<(), Error> {
         self.own_transaction.as_ref().map_or(Ok(()), OwnTransaction::check)
     }
@@ -235,13 +235,13 @@ impl Session {
         }
     }
 
-    /// The time-out counts from the last sign of life.
+    /// Restarts the time-out at the last sign of life.
     fn restart_clock(&mut self) {
         self.transport.set_deadline(self.command_timeout.map(|limit| Instant::now() + limit));
     }
 
-    /// The next token of the answer, `None` at its end. Errors, messages and changes of the session are kept here; rows
-    /// stay in the buffer for [`Session::rows`] and [`Session::consume`], or [`Session::skip_rows`].
+    /// Returns the next token of the answer, `None` at its end. Errors, messages and changes of the session are kept
+    /// here; rows stay in the buffer for [`Session::rows`] and [`Session::consume`], or [`Session::skip_rows`].
     pub(crate) fn next_token(&mut self, doing: &'static str) -> Result<Option<Token>, Error> {
         loop {
             let step = self.answer.next(self.transport.attention_sent());
@@ -257,7 +257,7 @@ impl Session {
         }
     }
 
-    /// The unread bytes of the answer, starting with a row.
+    /// Returns the unread bytes of the answer, starting with a row.
     pub(crate) fn rows(&self) -> &[u8] {
         self.answer.unread()
     }
@@ -391,7 +391,7 @@ impl Session {
         result
     }
 
-    /// Time spent waiting for the server in the current answer.
+    /// Returns the time spent waiting for the server in the current answer.
     pub(crate) fn waited(&self) -> Duration {
         self.waited
     }

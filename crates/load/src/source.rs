@@ -23,7 +23,7 @@ pub struct Origin {
 
 /// Says where the rows of a batch came from; needed when a reader leaves rows out, or to show refused rows as they were.
 pub trait Origins: Send + Sync {
-    /// The origin of the row at `index` of the batch.
+    /// Returns the origin of the row at `index` of the batch.
     fn origin(&self, index: usize) -> Origin;
 
     /// Returns the row's number alone, counted from 0.
@@ -64,7 +64,7 @@ pub struct SourceBatch {
 }
 
 impl SourceBatch {
-    /// A batch whose rows have these origins.
+    /// Makes a batch whose rows have these origins.
     pub fn new(batch: RecordBatch, origins: Arc<dyn Origins>) -> Self {
         Self {
             batch,
@@ -83,7 +83,7 @@ impl SourceBatch {
         Self { file: Some((file, first_row)), ..self }
     }
 
-    /// Name of the file in which the rows stood, if the source is files, and the number of its first row.
+    /// Returns the name of the file in which the rows stood, if the source is files, and the number of its first row.
     pub fn file(&self) -> Option<(&Arc<str>, u64)> {
         self.file.as_ref().map(|(file, first_row)| (file, *first_row))
     }
@@ -116,7 +116,7 @@ impl SourceBatch {
         Self { helpers_cpu, ..self }
     }
 
-    /// CPU time of other threads that went into the batch.
+    /// Returns the CPU time of other threads that went into the batch.
     pub fn helpers_cpu(&self) -> Duration {
         self.helpers_cpu
     }
@@ -126,12 +126,12 @@ impl SourceBatch {
         std::mem::take(&mut self.unread)
     }
 
-    /// The rows that could not be read.
+    /// Returns the rows that could not be read.
     pub fn unread(&self) -> &[UnreadRow] {
         &self.unread
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn batch(&self) -> &RecordBatch {
         &self.batch
     }
@@ -141,7 +141,7 @@ impl SourceBatch {
         self.batch.num_rows()
     }
 
-    /// Some of the rows, without those that could not be read.
+    /// Takes some of the rows, without those that could not be read.
     pub fn slice(&self, offset: usize, length: usize) -> Self {
         Self {
             batch: self.batch.slice(offset, length),
@@ -154,7 +154,7 @@ impl SourceBatch {
         }
     }
 
-    /// Some of the rows, in ascending order, in memory of their own; without those that could not be read.
+    /// Copies some of the rows, in ascending order, without those that could not be read.
     ///
     /// # Errors
     /// A column has a type whose values cannot be taken.
@@ -170,7 +170,7 @@ impl SourceBatch {
         Ok(Self { batch, origins: Some(places), first: 0, counted: 0, unread: Vec::new(), ..self.clone() })
     }
 
-    /// The rows of batches that follow one another, as one batch; `None` if they are of several files.
+    /// Joins the rows of batches that follow one another; `None` if they are of several files.
     ///
     /// # Errors
     /// The batches have different columns.
@@ -227,7 +227,7 @@ impl SourceBatch {
         Self { counted, ..self }
     }
 
-    /// Number in the source, from 0, of the row at `index`.
+    /// Returns the number in the source, from 0, of the row at `index`.
     pub fn origin_row(&self, index: usize) -> u64 {
         match &self.origins {
             Some(origins) => origins.row(self.first + index),
@@ -245,8 +245,8 @@ impl SourceBatch {
         low
     }
 
-    /// The rows before number `end` of the source, and the others; `end_of_batch` is the number behind the last. Rows that
-    /// could not be read go with their neighbours.
+    /// Divides a batch at the row with number `end`; `end_of_batch` is the number behind the last. Rows that could not
+    /// be read go with their neighbours.
     pub(crate) fn parted(mut self, end: u64, end_of_batch: u64) -> (Self, Self) {
         if end >= end_of_batch {
             let rest = self.slice(self.rows(), 0);
@@ -356,7 +356,7 @@ impl Origins for Joined {
     }
 }
 
-/// Taken values apart from the memory of those they were taken from.
+/// Copies taken values apart from the memory of those they were taken from.
 fn compacted(taken: &ArrayRef) -> ArrayRef {
     match taken.data_type() {
         DataType::Utf8View => Arc::new(taken.as_string_view().gc()),
@@ -399,7 +399,7 @@ pub(crate) fn parts_of(held: &[SourceBatch], wanted: Range<usize>) -> impl Itera
     })
 }
 
-/// The batch that holds the row at `index` of all, and the row's index in it.
+/// Finds the batch that holds the row at `index` of all, and the row's index in it.
 pub(crate) fn row_at(held: &[SourceBatch], index: usize) -> Option<(&SourceBatch, usize)> {
     let mut before = 0;
     for batch in held {

@@ -41,7 +41,7 @@ impl<S: Iterator<Item = Result<RecordBatch, BoxError>>> SourceHead<S> {
         (bytes, false)
     }
 
-    /// The batches that were read ahead.
+    /// Returns the batches that were read ahead.
     pub(crate) fn batches(&self) -> impl Iterator<Item = &RecordBatch> {
         self.head.iter().filter_map(|batch| batch.as_ref().ok())
     }

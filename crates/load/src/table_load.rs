@@ -78,7 +78,7 @@ pub enum Ending {
 }
 
 impl<'a> TableLoad<'a> {
-    /// A load into `table`. Nothing is asked of the server yet.
+    /// Makes a load into `table`. Nothing is asked of the server yet.
     pub fn new(table: TableName, way: LoadWay, ledger: Option<&'a Ledger>) -> Self {
         Self {
             table,
@@ -92,7 +92,7 @@ impl<'a> TableLoad<'a> {
         }
     }
 
-    /// Nobody else changes the table: a ledger then knows how many rows it must have.
+    /// Declares that nobody else changes the table: a ledger then knows how many rows it must have.
     #[must_use]
     pub fn alone(self, is_alone: bool) -> Self {
         Self { is_alone, ..self }
@@ -110,8 +110,8 @@ impl<'a> TableLoad<'a> {
         Ok(self.target.insert(target))
     }
 
-    /// The order in which the rows of a source of these columns would follow the table's clustered key. `None` if there is no such
-    /// order, if another was asked for, or if the rows do not go into the key.
+    /// Returns the order in which the rows of a source of these columns would follow the table's clustered key. `None`
+    /// if there is no such order, if another was requested, or if the rows do not go into the key.
     ///
     /// # Errors
     /// Those of [`look`](Self::look).
@@ -140,7 +140,7 @@ impl<'a> TableLoad<'a> {
         Ok(KeyOrder::of(target, schema, options))
     }
 
-    /// About how many bytes a source of so many rows has, for [`SourceFacts::bytes`]; `None` before [`look`](Self::look).
+    /// Estimates the bytes of a source of `rows` rows, for [`SourceFacts::bytes`]; `None` before [`look`](Self::look).
     pub fn estimated_bytes(&self, options: &LoadOptions, rows: u64) -> Option<u64> {
         self.target.as_ref().map(|target| estimated_bytes(target, options, rows))
     }
@@ -204,7 +204,7 @@ impl<'a> TableLoad<'a> {
         Ok(())
     }
 
-    /// The stage that takes the rows, whether it has been made or not.
+    /// Returns the stage that takes the rows, created or not.
     pub fn stage(&self) -> Option<&Stage> {
         self.route.as_ref().and_then(|chosen| chosen.stage.as_ref())
     }
@@ -295,7 +295,7 @@ impl<'a> TableLoad<'a> {
         Ok(())
     }
 
-    /// The statement that empties the table.
+    /// Returns the statement that empties the table.
     pub fn emptying_statement(&self) -> String {
         format!("TRUNCATE TABLE {}", self.table)
     }
@@ -341,17 +341,17 @@ impl<'a> TableLoad<'a> {
         }
     }
 
-    /// The table, if its rows go through a stage.
+    /// Returns the table, if its rows go through a stage.
     pub fn staged_target(&self) -> Option<&TableName> {
         self.stage().and(self.target.as_ref()).map(|target| &target.name)
     }
 
-    /// The table, by the name that it was given.
+    /// Returns the table, by the name that it was given.
     pub fn table(&self) -> &TableName {
         &self.table
     }
 
-    /// The table, as the server resolves its name where that is known.
+    /// Returns the table, as the server resolves its name where that is known.
     pub fn target_name(&self) -> &TableName {
         self.target.as_ref().map_or(&self.table, |target| &target.name)
     }
@@ -366,7 +366,7 @@ impl<'a> TableLoad<'a> {
         self.is_emptied
     }
 
-    /// The mode, as options spell it.
+    /// Returns the mode, as options spell it.
     pub fn mode_word(&self) -> &'static str {
         self.way.mode.word()
     }

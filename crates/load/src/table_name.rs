@@ -24,7 +24,7 @@ impl TableName {
         self.name.starts_with('#')
     }
 
-    /// The database whose catalogue describes the table.
+    /// Returns the database whose catalogue describes the table, as a prefix.
     pub(crate) fn catalogue_prefix(&self) -> String {
         match (&self.database, self.is_temporary()) {
             (_, true) => "[tempdb].".to_owned(),
@@ -33,7 +33,7 @@ impl TableName {
         }
     }
 
-    /// The name as a T-SQL string literal for `OBJECT_ID`.
+    /// Returns the name as a T-SQL string literal for `OBJECT_ID`.
     pub(crate) fn object_literal(&self) -> String {
         match self.is_temporary() {
             true => literal(&format!("[tempdb]..{}", quoted(&self.name))),
@@ -76,12 +76,12 @@ impl FromStr for TableName {
     }
 }
 
-/// A name in brackets.
+/// Puts a name in brackets.
 pub fn quoted(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// A T-SQL string literal.
+/// Writes a T-SQL string literal.
 pub fn literal(text: &str) -> String {
     format!("N'{}'", text.replace('\'', "''"))
 }

@@ -176,17 +176,17 @@ impl TaskStage {
         })
     }
 
-    /// The table that tasks load into. They add [`TASK_COLUMN`] to their rows.
+    /// Returns the table that tasks load into. They add [`TASK_COLUMN`] to their rows.
     pub fn name(&self) -> &TableName {
         &self.name
     }
 
-    /// The columns that tasks bring, as the target spells them.
+    /// Returns the columns that tasks bring, as the target spells them.
     pub fn column_names(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Every choice about the rows' way, with its reason.
+    /// Returns every choice of the route, with its reason.
     pub fn choices(&self) -> &[Choice] {
         &self.choices
     }
@@ -465,7 +465,7 @@ fn foreseen(client: &mut Client, table: &TableName, create: &str) -> Result<Tabl
     described
 }
 
-/// An INSERT that brings the identity's values. The setting is the session's, and must not outlive an error.
+/// Wraps an INSERT that brings the identity's values. The setting is the session's, and must not outlive an error.
 fn identity_kept(table: &TableName, insert: &str) -> String {
     format!(
         "SET IDENTITY_INSERT {table} ON;\nBEGIN TRY\n{insert}\nEND TRY\nBEGIN CATCH\n\
@@ -473,7 +473,7 @@ fn identity_kept(table: &TableName, insert: &str) -> String {
     )
 }
 
-/// `__bulkwire_tasks_` and the load's eight digits.
+/// Returns `__bulkwire_tasks_` and the load's eight digits.
 fn suffix(load_id: &str) -> String {
     format!("{MARK}{}", crate::stage::digits(load_id))
 }

@@ -20,13 +20,13 @@ impl Trace {
         Self { connection: Span::current(), request: Span::none(), began: None }
     }
 
-    /// A request begins; `words` are its first, or its name.
+    /// Records that a request begins; `words` are its first, or its name.
     pub(crate) fn request(&mut self, kind: &'static str, words: impl fmt::Display) {
         self.request = error_span!(parent: &self.connection, "request", kind, %words);
         self.began = (!self.request.is_disabled()).then(Instant::now);
     }
 
-    /// The request's answer has been read.
+    /// Records that the request's answer has been read.
     pub(crate) fn answered(&mut self, errors: &[ServerMessage], is_cancelled: bool) {
         if let Some(began) = self.began.take() {
             let milliseconds = began.elapsed().as_micros() as f64 / 1000.0;
@@ -36,7 +36,7 @@ impl Trace {
         self.request = Span::none();
     }
 
-    /// The connection is of no more use.
+    /// Records that the connection is useless.
     pub(crate) fn broken(&mut self) {
         debug!(parent: &self.connection, "the connection is not used again");
         self.request = Span::none();

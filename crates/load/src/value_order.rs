@@ -23,7 +23,7 @@ pub(crate) enum OrderedValue {
 }
 
 impl OrderedValue {
-    /// The place of a value; `None` for NULL, and for text and other types whose order is not known here.
+    /// Returns the place of a value; `None` for NULL, and for text and other types whose order is not known here.
     pub(crate) fn of(value: &Value) -> Option<Self> {
         let float = |number: f64| {
             // Both zeros are equal.

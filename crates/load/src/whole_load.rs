@@ -88,7 +88,7 @@ where
     done
 }
 
-/// The options, with what is known of the source, or seen by reading ahead where the way of the rows depends on it.
+/// Adds the facts about the source to the options. Reads ahead where the route depends on its rows.
 fn foreseen<S>(
     client: &mut Client,
     load: &WholeLoad<'_>,
@@ -177,7 +177,7 @@ where
     Ok(WholeReport { table: steps.target_name().clone(), plan, loaded: Some(loaded), published })
 }
 
-/// An error that has not touched the target.
+/// Wraps an error that has not touched the target.
 fn nothing(source: Error) -> LoadError {
     LoadError::before_rows(source.without_doubt())
 }

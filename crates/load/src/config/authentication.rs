@@ -25,7 +25,7 @@ enum Method {
 }
 
 impl Method {
-    /// Case, blanks and underscores do not count.
+    /// Finds the method of a word. Case, blanks and underscores do not count.
     fn find(written: &str) -> Result<Self, ConfigError> {
         let plain: String = written.chars().filter(|c| !c.is_whitespace() && *c != '_').collect();
         let plain = plain.to_ascii_lowercase();
@@ -110,7 +110,7 @@ pub(super) fn auth(values: &mut Values, environment: Environment<'_>) -> Result<
     }
 }
 
-/// The password, or the one place that has it.
+/// Returns the password, or the one place that has it.
 fn password(values: &mut Values) -> Result<Option<Password>, ConfigError> {
     let given = values.take(Keyword::Password).map(|text| Password::Given(Secret::new(text)));
     let file = values.take_filled(Keyword::PasswordFile).map(|file| Password::File(PathBuf::from(file)));
@@ -136,7 +136,7 @@ fn refuse(values: &mut Values, keywords: &[Keyword], reason: &'static str) -> Re
     Ok(())
 }
 
-/// A login with a password, or a token that was got elsewhere.
+/// Makes a login with a password, or with a token from elsewhere.
 fn login(
     values: &mut Values,
     method: Option<Method>,
@@ -179,7 +179,7 @@ fn from_environment(environment: Environment<'_>) -> Option<Password> {
     environment(PASSWORD_VARIABLE).map(|text| Password::Given(Secret::new(text)))
 }
 
-/// An identity of Microsoft Entra. `User ID` is the application's ID, as other drivers have it.
+/// Makes an identity of Microsoft Entra. `User ID` is the application's ID, as other drivers have it.
 fn entra(
     values: &mut Values,
     method: Method,
@@ -258,7 +258,7 @@ fn entra(
     }))
 }
 
-/// The secret or certificate of an application.
+/// Returns the secret or certificate of an application.
 fn proof(
     values: &mut Values,
     method: Method,
@@ -298,7 +298,7 @@ fn integrated(values: &mut Values) -> Result<bool, ConfigError> {
     }
 }
 
-/// A Kerberos ticket instead of a secret of the string.
+/// Makes a sign-in by a Kerberos ticket, instead of a secret of the string.
 fn ticket(values: &mut Values, password: Option<Password>) -> Result<Auth, ConfigError> {
     // Other clients write an empty password.
     let has_password =
@@ -313,7 +313,7 @@ fn ticket(values: &mut Values, password: Option<Password>) -> Result<Auth, Confi
     Ok(Auth::Integrated { principal: values.take_filled(Keyword::User) })
 }
 
-/// The settings that lead to this authentication again, without its user and its secrets.
+/// Returns the settings that lead to this authentication again, without its user and its secrets.
 pub(super) fn settings(auth: &Auth) -> Vec<(&'static str, String)> {
     let identity = match auth {
         Auth::SqlLogin { password, .. } => return place_of(password).into_iter().collect(),

@@ -147,7 +147,7 @@ impl Keyword {
             .map(|(keyword, _, _)| *keyword)
     }
 
-    /// The spelling used in messages.
+    /// Returns the spelling used in messages.
     pub(crate) fn name(self) -> &'static str {
         TABLE.iter().find(|(keyword, _, _)| *keyword == self).map_or("", |(_, name, _)| name)
     }
@@ -157,7 +157,7 @@ impl Keyword {
         matches!(self, Self::Password | Self::AccessToken)
     }
 
-    /// The error for an unknown keyword, naming the nearest known one.
+    /// Makes the error for an unknown keyword, naming the nearest known one.
     pub(crate) fn unknown(written: &str) -> ConfigError {
         let plain = plain(written);
         let wanted = plain.as_str();
@@ -179,7 +179,7 @@ fn plain(written: &str) -> String {
     written.chars().filter(|c| !c.is_whitespace() && *c != '_').flat_map(char::to_lowercase).collect()
 }
 
-/// Number of insertions, deletions and replacements from `a` to `b` (Levenshtein).
+/// Counts insertions, deletions and replacements from `a` to `b` (Levenshtein).
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut previous: Vec<usize> = (0..=b.len()).collect();

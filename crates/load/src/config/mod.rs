@@ -86,7 +86,7 @@ pub enum VectorSupport {
 }
 
 impl VectorSupport {
-    /// The version of the feature that LOGIN7 asks for; 0 asks for none.
+    /// Returns the version of the feature that LOGIN7 asks for; 0 asks for none.
     pub fn version(self) -> u8 {
         match self {
             Self::Off => 0,
@@ -173,12 +173,12 @@ impl Config {
         settings::resolve(settings, &|name| std::env::var(name).ok())
     }
 
-    /// The keywords that lead to the same authentication again, but for the user and secrets.
+    /// Returns the keywords that lead to the same authentication again, but for the user and secrets.
     pub fn authentication_settings(&self) -> Vec<(&'static str, String)> {
         authentication::settings(&self.auth)
     }
 
-    /// The port to connect to when no instance has to be looked up.
+    /// Returns the port to connect to when no instance has to be looked up.
     pub fn port_or_default(&self) -> u16 {
         self.port.unwrap_or(DEFAULT_PORT)
     }

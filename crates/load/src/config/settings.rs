@@ -178,7 +178,7 @@ impl Values {
         }
     }
 
-    /// TCP and quoted identifiers are what there is: naming them changes nothing, and naming another is refused.
+    /// Refuses other transports than TCP, and unquoted identifiers; naming TCP changes nothing.
     fn refuse_other_transports(&mut self) -> Result<(), ConfigError> {
         let keyword = Keyword::NetworkLibrary;
         if let Some(library) = self.take_filled(keyword) {

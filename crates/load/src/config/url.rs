@@ -11,7 +11,7 @@ pub(crate) fn is_url(text: &str) -> bool {
         .is_some_and(|(scheme, _)| SCHEMES.iter().any(|s| scheme.trim().eq_ignore_ascii_case(s)))
 }
 
-/// The scheme of a URL that another program understands: `mssql+pyodbc`, `jdbc:sqlserver`.
+/// Returns the scheme of a URL that another program understands: `mssql+pyodbc`, `jdbc:sqlserver`.
 pub(crate) fn foreign_scheme(text: &str) -> Option<&str> {
     let scheme = text.split_once("://")?.0.trim();
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -102,7 +102,7 @@ fn decoded(text: &str) -> Result<String, ConfigError> {
         .map_err(|_| ConfigError::Malformed { offset: 0, reason: "percent-encoded bytes are not UTF-8" })
 }
 
-/// The parser's own words; they never repeat the text.
+/// Returns the parser's own words, which never repeat the text.
 fn reason(error: url::ParseError) -> &'static str {
     match error {
         url::ParseError::EmptyHost => "the host is missing",

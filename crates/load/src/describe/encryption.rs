@@ -96,7 +96,7 @@ fn key_names(client: &mut Client, database: Option<&str>) -> Result<KeyNames, Er
     }
 }
 
-/// The columns of a table or view whose values are encrypted by clients, with how; none on a server that does not say.
+/// Lists the columns of a table or view whose values are encrypted by clients; none on a server that does not say.
 ///
 /// # Errors
 /// The connection breaks.
@@ -122,7 +122,7 @@ impl TableDescription {
             .filter_map(|column| Some((column.column.name.as_str(), column.encryption.as_ref()?)))
     }
 
-    /// The encrypted columns in words, or nothing.
+    /// Words the encrypted columns; `None` if there are none.
     pub fn encrypted_columns_shown(&self) -> Option<String> {
         let shown: Vec<String> =
             self.encrypted_columns().map(|(name, encryption)| format!("{name} {encryption}")).collect();

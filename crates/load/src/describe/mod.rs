@@ -169,7 +169,7 @@ impl fmt::Display for Storage {
 }
 
 impl TableDescription {
-    /// The clustered index, if the table has one.
+    /// Returns the clustered index, if the table has one.
     pub fn clustered_index(&self) -> Option<&IndexDescription> {
         self.indexes.iter().find(|index| index.kind == facts::KIND_CLUSTERED)
     }
@@ -192,7 +192,8 @@ impl TableDescription {
         columns
     }
 
-    /// The columns that new rows need a value for, and that are none of `given`. None of a view, whose table may fill them.
+    /// Returns the columns that new rows need a value for, and that are not among `given`. None for a view, whose table
+    /// may fill them.
     pub fn lacking(&self, given: &[Column]) -> Vec<&str> {
         let is_given = |name: &str| given.iter().any(|column| column.name == name);
         let columns = self.columns.iter().filter(|column| column.is_required && !self.is_view);
@@ -292,7 +293,7 @@ impl ColumnDescription {
         self.type_name.eq_ignore_ascii_case("json")
     }
 
-    /// The type with its collation, as CREATE TABLE writes it.
+    /// Returns the type with its collation, as CREATE TABLE writes it.
     pub(crate) fn declared_type(&self) -> String {
         if self.is_json() {
             return "json".to_owned();
@@ -301,7 +302,7 @@ impl ColumnDescription {
         format!("{}{}", self.column.type_info.sql_type, collation.unwrap_or_default())
     }
 
-    /// Name, type, collation and NULL as CREATE TABLE writes them, without identity and default.
+    /// Returns name, type, collation and NULL as CREATE TABLE writes them, without identity and default.
     pub(crate) fn declaration(&self) -> String {
         format!(
             "{} {} {}",
@@ -311,7 +312,7 @@ impl ColumnDescription {
         )
     }
 
-    /// The column takes no NULL, whatever the server's description of an empty result says.
+    /// Marks the column as NOT NULL, whatever the server's description of an empty result says.
     pub(crate) fn forbid_null(&mut self) {
         forbid_null(&mut self.column);
     }

@@ -29,12 +29,12 @@ pub struct Partitioning {
 }
 
 impl Partitioning {
-    /// `RANGE RIGHT` or `RANGE LEFT`.
+    /// Returns `RANGE RIGHT` or `RANGE LEFT`.
     pub fn range_word(&self) -> &'static str {
         if self.is_right { "RANGE RIGHT" } else { "RANGE LEFT" }
     }
 
-    /// The values of a partition, counted from 0, in words.
+    /// Words the values of a partition, counted from 0.
     pub fn values_of(&self, partition: usize) -> String {
         let below = partition.checked_sub(1).and_then(|place| self.boundaries.get(place));
         let above = self.boundaries.get(partition);
@@ -47,7 +47,7 @@ impl Partitioning {
         }
     }
 
-    /// Function, column and number of partitions in words.
+    /// Words function, column and number of partitions.
     pub fn shown(&self) -> String {
         format!(
             "{} partitions by [{}] ({}, function {}, scheme {})",
@@ -84,7 +84,7 @@ pub(super) fn of(results: &[ValueTable], rows_by_partition: Vec<u64>) -> Result<
     }))
 }
 
-/// A value without its `sql_variant`.
+/// Returns a value without its `sql_variant`.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Variant(variant) => variant.value.clone(),

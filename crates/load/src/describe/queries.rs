@@ -2,7 +2,7 @@
 
 use crate::table_name::{TableName, literal};
 
-/// The columns of a table or view, with all that this server's catalogue says of them.
+/// Writes the query for the columns of a table or view, with all facts that this server's catalogue has of them.
 pub(super) fn columns_alone(table: &TableName) -> String {
     let p = table.catalogue_prefix();
     let object = table.object_literal();
@@ -11,7 +11,8 @@ pub(super) fn columns_alone(table: &TableName) -> String {
     )
 }
 
-/// The batch that describes the partitions of a table; [`super::partitioning::of`] reads its results in this order.
+/// Writes the batch that describes the partitions of a table; [`super::partitioning::of`] reads its results in this
+/// order.
 pub(super) fn partitioning(table: &TableName) -> String {
     let p = table.catalogue_prefix();
     let id = format!("OBJECT_ID({})", table.object_literal());
@@ -30,7 +31,7 @@ pub(super) fn partitioning(table: &TableName) -> String {
     )
 }
 
-/// The batch that describes a table; [`super::Facts::read`] reads its results in this order.
+/// Writes the batch that describes a table; [`super::Facts::read`] reads its results in this order.
 pub(super) fn batch(table: &TableName) -> String {
     let p = table.catalogue_prefix();
     let id = format!("OBJECT_ID({})", table.object_literal());
@@ -76,7 +77,7 @@ pub(super) fn batch(table: &TableName) -> String {
     .join(";\n")
 }
 
-/// The schema of the object in a row of `sys.objects` under this alias.
+/// Writes the schema of the object in a row of `sys.objects` under this alias.
 fn schema_name(alias: &str, table: &TableName) -> String {
     match (&table.database, table.is_temporary()) {
         (_, true) => format!("OBJECT_SCHEMA_NAME({alias}.object_id, DB_ID(N'tempdb'))"),

@@ -129,7 +129,7 @@ impl PageRows<'_> {
         (fit, pays)
     }
 
-    /// As many rows as fit with these lengths, behind an information record.
+    /// Fits as many rows as possible with these lengths, behind an information record.
     fn fit(&self, first: usize, information_bytes: usize, mut length: impl FnMut(usize) -> usize) -> Fit {
         let limit = self.limit_bytes.saturating_sub(information_bytes);
         let (mut fit, mut used) = (Fit::default(), 0);
@@ -146,7 +146,7 @@ impl PageRows<'_> {
         fit
     }
 
-    /// The rows that fit a page with what the first `count` of them share.
+    /// Fits rows to a page with the values that the first `count` of them share.
     fn compressed(&self, first: usize, count: usize, page: usize, history: &mut [ColumnHistory]) -> Fit {
         let plan = self.plan(first, count, page, history);
         if plan.information_bytes == 0 {
@@ -245,7 +245,7 @@ impl PageRows<'_> {
         anchor
     }
 
-    /// Of a column with few different values, the one that takes most bytes.
+    /// Returns the value that takes most bytes in a column with few different ones.
     fn heaviest(&self, column: usize, rows: std::ops::Range<usize>) -> Option<Vec<u8>> {
         let most = FEW_VALUES.min(rows.len() / FEW_ROWS_EACH);
         let mut counts: HashMap<&[u8], usize> = HashMap::new();
@@ -259,7 +259,7 @@ impl PageRows<'_> {
         Some(heaviest.to_vec()).filter(|value| !value.is_empty())
     }
 
-    /// Of some values, the one that saves most on others.
+    /// Returns the value that saves most on others.
     fn chosen(&self, column: usize, rows: std::ops::Range<usize>, few: bool) -> Option<Vec<u8>> {
         let half = if few { 2 } else { 1 };
         let (count, candidates) = (ANCHOR_SAMPLES / half, ANCHOR_CANDIDATES / half);
@@ -290,7 +290,8 @@ fn shared(anchor: &[u8], value: &[u8]) -> usize {
     anchor.iter().zip(value).take_while(|(one, other)| one == other).count()
 }
 
-/// A value in a column with an anchor: how many bytes it shares with that, then the others; nothing if it is the anchor.
+/// Encodes a value in a column with an anchor: the number of bytes that it shares with that, then the others. The
+/// anchor itself takes nothing.
 fn code(anchor: Option<&[u8]>, value: &[u8], out: &mut Vec<u8>) {
     let Some(anchor) = anchor else { return out.extend_from_slice(value) };
     if anchor == value {

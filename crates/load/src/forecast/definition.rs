@@ -191,7 +191,7 @@ impl Definition {
     }
 }
 
-/// The column of a filter `([column] IS NOT NULL)`.
+/// Returns the column of a filter `([column] IS NOT NULL)`.
 fn not_null_column(filter: &str) -> Option<&str> {
     let mut filter = filter.trim();
     while let Some(inner) = filter.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {

@@ -10,7 +10,7 @@ pub(super) struct KeyColumn<'a> {
     pub ignores_case: bool,
 }
 
-/// The rows in the order of a key, and for each of them in that order whether its key is that of the row before it.
+/// Sorts the rows by a key, and tells for each if its key is that of the row before it.
 pub(super) fn sorted(columns: &[KeyColumn<'_>], rows: usize) -> (Vec<u32>, Vec<bool>) {
     let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(rows + 1));
     ends.push(0_usize);

@@ -110,7 +110,7 @@ pub(super) fn move_out(
     moved
 }
 
-/// The length of a row that may be longer than a record can say.
+/// Returns the length of a row that may be longer than a record can say.
 fn whole_length(
     columns: &[(StoredKind, bool, std::borrow::Cow<'_, Values>)],
     row: usize,

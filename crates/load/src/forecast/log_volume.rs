@@ -108,8 +108,8 @@ pub(super) fn server(logged: &Logged) -> f64 {
     }
 }
 
-/// All of a load: what is logged of its heap and trees, and so many transactions. `takes_extents`: it does not only add rows to pages
-/// that are there.
+/// Adds up a load: the log of its heap and trees, and its transactions. `takes_extents`: it does not only add rows to
+/// existing pages.
 pub(super) fn whole(structures: f64, transactions: f64, takes_extents: bool) -> f64 {
     let maps = if takes_extents { MAPS_BYTES } else { 0.0 };
     let records = structures + maps + transactions * TRANSACTION_BYTES;

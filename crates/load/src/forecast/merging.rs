@@ -134,7 +134,7 @@ impl Merging {
         self.splits
     }
 
-    /// All leaves.
+    /// Returns all leaves.
     pub fn leaves(&self) -> Filled {
         let mut filled = Filled::default();
         let mut first = 0;
@@ -148,7 +148,7 @@ impl Merging {
         filled
     }
 
-    /// A checkpoint: pages are logged as a whole before they change again.
+    /// Notes a checkpoint: pages are logged as a whole before they change again.
     pub fn note_checkpoint(&mut self) {
         self.leaves.iter_mut().for_each(|leaf| leaf.wants_image = true);
         self.uppers.iter_mut().for_each(|upper| upper.wants_image = true);
@@ -170,7 +170,7 @@ impl Merging {
         }
     }
 
-    /// A leaf is about to be changed.
+    /// Notes that a leaf is about to be changed.
     fn touch(&mut self, at: usize) {
         if let Some(leaf) = self.leaves.get_mut(at).filter(|leaf| leaf.wants_image) {
             leaf.wants_image = false;
@@ -179,7 +179,7 @@ impl Merging {
         }
     }
 
-    /// A new page, before it has its content.
+    /// Logs a new page, before it has its content.
     fn new_page(&mut self) {
         if self.used_pages == 0 {
             self.records.add(BITS_BYTES);
@@ -190,7 +190,7 @@ impl Merging {
         self.records.add(ENTRY_BYTES);
     }
 
-    /// New leaves behind one: they, their links and their entries.
+    /// Inserts new leaves behind one, and logs them with their links and entries.
     fn insert(&mut self, behind: usize, new: Vec<Leaf>) {
         if new.is_empty() {
             return;
@@ -211,7 +211,7 @@ impl Merging {
         self.leaves.splice(behind + 1..behind + 1, new);
     }
 
-    /// An entry above for a leaf behind this one. The levels above that are left out.
+    /// Adds an entry above for a leaf behind this one. The levels above that are left out.
     fn add_entry(&mut self, behind: usize) {
         let entry = self.coming.entry_bytes + SLOT_BYTES;
         let most = (CAPACITY_BYTES / entry).max(2);
@@ -504,7 +504,7 @@ impl Coming {
         filled
     }
 
-    /// The level above so many leaves that were built.
+    /// Returns the level above leaves that were built.
     fn uppers_of(&self, leaves: usize, is_logged: bool) -> Vec<Upper> {
         if leaves <= 1 {
             return Vec::new();

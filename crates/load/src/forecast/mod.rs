@@ -161,7 +161,7 @@ pub enum Measured {
 }
 
 impl StructureForecast {
-    /// All pages.
+    /// Returns the number of all pages.
     pub fn pages(&self) -> u64 {
         self.leaf_pages + self.upper_pages + self.map_pages
     }
@@ -185,7 +185,7 @@ impl Forecast {
 }
 
 impl<'p> Forecaster<'p> {
-    /// For a load as planned.
+    /// Makes a forecaster for a load as planned.
     ///
     /// # Errors
     /// [`Error::NoForecast`] for views, temporary tables and columnstores, and for tables in other databases; errors of the catalogue queries.
@@ -298,7 +298,7 @@ impl<'p> Forecaster<'p> {
         }
     }
 
-    /// Log bytes of the load, of which `structures` are those of heaps and trees.
+    /// Computes the log bytes of the load, of which `structures` are those of heaps and trees.
     fn log_bytes(&self, structures: f64, arrival: &Arrival, batches: Batches, rows: u64) -> f64 {
         let transactions = match batches {
             Batches::Fixed(batch_rows) => rows.div_ceil(batch_rows.max(1)),
@@ -313,7 +313,8 @@ impl<'p> Forecaster<'p> {
         }
     }
 
-    /// Between what several writers log that keep to small batches and those whose batches are as large as can be, in turn or not.
+    /// Returns the range between the log of several writers that keep to small batches, and that of the largest
+    /// batches, in turn or not.
     fn log_range(&self, arrival: &Arrival, batches: Batches, rows: u64, expected: f64) -> Option<(u64, u64)> {
         let has_trees = !self.definition.is_heap() || !self.definition.indexes.is_empty();
         if batches != Batches::Growing || !has_trees || !self.definition.is_embedded {

@@ -113,7 +113,7 @@ fn rows_within(time: Duration, report: &LoadReport) -> u64 {
     (time.as_secs_f64() * report.rows_per_second()) as u64
 }
 
-/// The first of some rows.
+/// Takes the first of some rows.
 fn first_rows(batches: &[RecordBatch], rows: usize) -> Vec<RecordBatch> {
     let mut left = rows;
     let mut first = Vec::new();

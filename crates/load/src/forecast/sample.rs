@@ -18,7 +18,7 @@ impl Values {
         self.ends.push((u32::try_from(self.data.len()).unwrap_or(u32::MAX), value.is_some()));
     }
 
-    /// The value of a row; `None`: it is NULL.
+    /// Returns the value of a row; `None` for NULL.
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         let (end, is_there) = *self.ends.get(row)?;
         let start = row.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |(end, _)| *end);
@@ -62,7 +62,7 @@ struct SampledColumn {
 }
 
 impl Sample {
-    /// Of rows that travel as `columns`, and are stored as the columns of `declared`.
+    /// Makes a sample of rows that travel as `columns`, and are stored as the columns of `declared`.
     pub fn new(columns: &[Column], declared: &[Column]) -> Self {
         let layout = RowLayout::new(columns);
         let columns = columns.iter().zip(declared).map(|(column, declared)| SampledColumn {
@@ -133,7 +133,7 @@ impl SampledColumn {
     }
 }
 
-/// A value that comes in chunks; `None`: it is NULL.
+/// Reads a value that comes in chunks; `None` for NULL.
 fn plp(wire: &[u8]) -> Option<Vec<u8>> {
     let (total, mut rest) = wire.split_first_chunk()?;
     if u64::from_le_bytes(*total) == u64::MAX {
@@ -149,7 +149,7 @@ fn plp(wire: &[u8]) -> Option<Vec<u8>> {
     Some(value)
 }
 
-/// A column that the source does not have: a number for each row if the server counts, else nothing.
+/// Fills a column that the source lacks: a number for each row if the server counts, else nothing.
 pub(super) fn absent(kind: StoredKind, is_counted: bool, rows: usize) -> Values {
     let counted = |row: usize| match kind {
         StoredKind::RowVersion => Some((row as u64 + 1).to_be_bytes().to_vec()),

@@ -44,7 +44,7 @@ fn shrink_value(kind: StoredKind, value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Without the padding at its end.
+/// Drops the padding at a value's end.
 pub(super) fn trimmed<'a>(value: &'a [u8], padding: &[u8]) -> &'a [u8] {
     let mut end = value;
     while let Some(rest) = end.strip_suffix(padding) {
@@ -60,7 +60,7 @@ fn signed(bytes: &[u8]) -> i64 {
     i64::from_le_bytes(all)
 }
 
-/// Big-endian with the sign bit flipped, in as few bytes as hold it; zero has none.
+/// Encodes a number big-endian with the sign bit flipped, in as few bytes as hold it; zero takes none.
 fn integer(value: i64, out: &mut Vec<u8>) {
     if value == 0 {
         return;
@@ -74,7 +74,7 @@ fn integer(value: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(written.get(8 - bytes..).unwrap_or_default());
 }
 
-/// Sign and exponent, then three digits to ten bits, without zeros at the end.
+/// Encodes sign and exponent, then three digits to ten bits, without zeros at the end.
 fn decimal(value: &[u8], scale: u8, out: &mut Vec<u8>) {
     let Some((sign, magnitude)) = value.split_first() else { return };
     let mut all = [0; 16];
@@ -104,7 +104,8 @@ fn decimal(value: &[u8], scale: u8, out: &mut Vec<u8>) {
 /// Windows of 128 characters that Unicode compression begins with.
 const WINDOWS: [u16; 8] = [0x0080, 0x00C0, 0x0400, 0x0600, 0x0900, 0x3040, 0x30A0, 0xFF00];
 
-/// Unicode compression if it is shorter. Windows that it would define are counted, and their bytes stand for themselves.
+/// Applies Unicode compression if it is shorter. Windows that it would define are counted, and their bytes stand for
+/// themselves.
 fn unicode(utf16: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     let (mut windows, mut active, mut defined) = (WINDOWS, 0_usize, 0_usize);

@@ -102,7 +102,7 @@ impl StoredKind {
     }
 }
 
-/// The bytes of a whole number, lowest first, of a value on the wire: there, halves of some types are swapped.
+/// Returns the bytes of a whole number, lowest first. On the wire the halves of some types are swapped.
 pub(super) fn whole_number(sql_type: &SqlType, wire: &[u8]) -> Option<Vec<u8>> {
     let bytes = match (sql_type, wire) {
         // The higher half comes first; of a date and time, that is the date.

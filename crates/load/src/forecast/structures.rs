@@ -128,7 +128,7 @@ impl Growing {
 }
 
 impl Stored {
-    /// Log bytes of what was filled before rows came between others.
+    /// Returns the log bytes of pages that were filled before rows came between others.
     fn filled_log(&self, factor: f64, is_embedded: bool) -> f64 {
         let logged = Logged {
             way: self.way,
@@ -141,7 +141,7 @@ impl Stored {
         if is_embedded { embedded(&logged) } else { server(&logged) }
     }
 
-    /// The levels above leaves that begin with these rows.
+    /// Returns the levels above leaves that begin with these rows.
     fn upper(&self, firsts: &[usize], pages: f64) -> Upper {
         let entries: Vec<u16> = firsts.iter().filter_map(|first| self.entries.get(*first).copied()).collect();
         upper_levels(pages, &entries)
@@ -393,7 +393,7 @@ impl Work<'_> {
         self.tree("index", &ordered, &keys)
     }
 
-    /// A tree with these rows in its leaves; `keys` are the columns of its upper levels.
+    /// Makes a tree with these rows in its leaves; `keys` are the columns of its upper levels.
     fn tree(&self, kind: &'static str, ordered: &Ordered<'_>, keys: &[RecordColumn<'_>]) -> Stored {
         let Structure { name, compression, fill_percent, .. } = ordered.structure;
         let Arrival { table_lock, is_empty, is_few, ref batch_ends, .. } = *self.arrival;

@@ -17,7 +17,8 @@ pub(super) struct Upper {
     pub root_bytes: f64,
 }
 
-/// The levels above so many leaves; `entries` are lengths of entries that lead to some of them, in their order.
+/// Returns the levels above a number of leaves; `entries` are lengths of entries that lead to some of them, in their
+/// order.
 pub(super) fn upper_levels(leaves: f64, entries: &[u16]) -> Upper {
     let mut upper = Upper::default();
     if leaves <= 1.0 || entries.is_empty() {

@@ -74,7 +74,7 @@ fn reason_for(target: &TableDescription) -> String {
     reason
 }
 
-/// Why rows are not routed, whether they could be or not.
+/// Says why rows are not routed, even if they could be.
 fn reason_against(target: &TableDescription, options: &LoadOptions, is_sorted: bool) -> Option<&'static str> {
     let is_indexed = target.secondary_indexes().next().is_some();
     match (options.by_partition, target.storage) {

@@ -26,7 +26,8 @@ pub(crate) struct LaneRule {
 }
 
 impl LaneRule {
-    /// The lane of a stored value. Neighbouring partitions have different lanes, since rows often come a partition after the other.
+    /// Returns the lane of a stored value. Neighbouring partitions have different lanes, since rows often come a
+    /// partition after the other.
     pub(crate) fn lane_of(&self, value: &Value) -> usize {
         let partition = match value {
             Value::Null if self.has_default => None,
@@ -35,17 +36,17 @@ impl LaneRule {
         partition.map_or_else(|| self.unplaced(), |partition| partition % self.lanes.max(1))
     }
 
-    /// The lane of rows whose partition is not known.
+    /// Returns the lane of rows whose partition is not known.
     pub(crate) fn unplaced(&self) -> usize {
         self.lanes
     }
 
-    /// All lanes.
+    /// Returns the number of lanes.
     pub(crate) fn count(&self) -> usize {
         self.lanes + 1
     }
 
-    /// The rule as a text.
+    /// Writes the rule as text.
     pub(crate) fn to_text(&self) -> String {
         let range = if self.partitions.is_right() { "right" } else { "left" };
         let mut text = format!(

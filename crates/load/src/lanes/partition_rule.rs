@@ -14,7 +14,7 @@ pub(crate) struct PartitionRule {
 }
 
 impl PartitionRule {
-    /// The rule of a table whose partitioning column has this type; or why there is none.
+    /// Makes the rule of a table whose partitioning column has this type; or says why there is none.
     pub(crate) fn new(partitioning: &Partitioning, sql_type: &SqlType) -> Result<Self, &'static str> {
         if sql_type.is_character() {
             return Err("text compares by its collation, which the server alone knows");
@@ -24,7 +24,7 @@ impl PartitionRule {
         Self::of(partitioning.is_right, boundaries)
     }
 
-    /// The rule of these boundaries; or why they make none.
+    /// Makes the rule of these boundaries; or says why they make none.
     pub(crate) fn of(is_right: bool, boundaries: Vec<Option<OrderedValue>>) -> Result<Self, &'static str> {
         match boundaries.is_sorted_by(|one, next| one < next) {
             true => Ok(Self { is_right, boundaries }),
@@ -32,7 +32,7 @@ impl PartitionRule {
         }
     }
 
-    /// The partition of a value, from 0. None: its order is not known here.
+    /// Returns the partition of a value, from 0. `None`: its order is not known here.
     pub(crate) fn partition_of(&self, value: &Value) -> Option<usize> {
         let value = match value {
             Value::Null => None,
@@ -54,13 +54,13 @@ impl PartitionRule {
         self.is_right
     }
 
-    /// The boundaries, ascending.
+    /// Returns the boundaries in ascending order.
     pub(crate) fn boundaries(&self) -> &[Option<OrderedValue>] {
         &self.boundaries
     }
 }
 
-/// A boundary among the values of the column's type.
+/// Returns the position of a boundary among the values of the column's type.
 fn boundary(value: &Value, sql_type: &SqlType) -> Result<Option<OrderedValue>, &'static str> {
     const OTHER: &str = "its boundaries are of another type than the column";
     // Units of the last digit: a boundary with fewer digits than the column's has more of them.

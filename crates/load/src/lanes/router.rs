@@ -11,18 +11,18 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// A router by a load's rule.
+    /// Makes a router by a load's rule.
     pub(crate) fn new(rule: LaneRule, routing: Routing) -> Self {
         Self { rule, routing }
     }
 
-    /// The rule.
+    /// Returns the rule.
     pub(crate) fn rule(&self) -> &LaneRule {
         &self.rule
     }
 
-    /// The rows of a batch by lane, each lane's in the source's order and apart from the batch's own memory. Rows that could not be
-    /// read go with those whose partition is not known.
+    /// Splits the rows of a batch by lane, each lane's in the source's order and apart from the batch's own memory.
+    /// Rows that could not be read go with those whose partition is not known.
     ///
     /// # Errors
     /// The batch has a type whose rows cannot be taken one by one.

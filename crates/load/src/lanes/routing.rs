@@ -23,7 +23,7 @@ pub struct Routing {
 }
 
 impl Routing {
-    /// For a source that is loaded by `plan`; or why its rows cannot be routed.
+    /// Makes the routing of a source that `plan` loads; or says why its rows cannot be routed.
     pub(crate) fn new(
         target: &TableDescription,
         schema: &Schema,
@@ -63,7 +63,7 @@ impl Routing {
         })
     }
 
-    /// The values of a batch's rows, one after another; `None` for a value that does not fit the column.
+    /// Passes on the values of a batch's rows, one after another; `None` for a value that does not fit the column.
     pub(crate) fn values(&self, batch: &SourceBatch, take: &mut dyn FnMut(Option<Value>)) {
         match batch.batch().project(&[self.source]) {
             Ok(column) => self.values_of(&column, &mut Vec::new(), take),

@@ -24,7 +24,7 @@ pub(super) struct SessionWaits {
 }
 
 impl SessionWaits {
-    /// The waits since `before`, if that is the same session's.
+    /// Returns the waits since `before`, if that is the same session's.
     pub fn since(mut self, before: &Self) -> Vec<SessionWait> {
         if self.session == before.session {
             for wait in &mut self.waits {

@@ -20,7 +20,7 @@ pub(super) struct Comparer<'a> {
 }
 
 impl<'a> Comparer<'a> {
-    /// For rows that were loaded by this plan, in chunks that are in the source's order.
+    /// Makes a comparer for rows that were loaded by this plan, in chunks that are in the source's order.
     pub(super) fn new(plan: &'a LoadPlan, mut committed: Vec<&'a CommittedChunk>) -> Self {
         committed.reverse();
         Self { plan, committed, rows: 0, checksum: crc32fast::Hasher::new() }
@@ -108,7 +108,7 @@ impl<'a> Comparer<'a> {
         Ok(())
     }
 
-    /// The source is at its end: nothing may be left.
+    /// Checks at the source's end that nothing is left.
     ///
     /// # Errors
     /// [`Error::SourceChanged`]: rows are missing.

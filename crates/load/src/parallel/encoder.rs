@@ -169,7 +169,7 @@ impl Encoder<'_> {
         self.hand_over(Piece::ChunkStart { source, lane, first_row })
     }
 
-    /// A row of the open chunk is refused.
+    /// Notes that a row of the open chunk is refused.
     fn note_refused(&mut self, row: u64) {
         if let Some(open) = &mut self.open {
             open.refused.push(row);
@@ -316,7 +316,7 @@ fn refuse(tolerance: &Tolerance<'_>, batch: &SourceBatch, error: CellError) -> R
     if tolerance.reject(row) { Err(Error::RejectLimit) } else { Ok(()) }
 }
 
-/// A batch of other columns than were planned is no fault of a row.
+/// Returns true if the error is about a value. A batch of other columns than were planned is no fault of a row.
 fn is_about_a_value(error: &CellError) -> bool {
     !matches!(error.reason, rows::CellErrorReason::SourceType { .. })
 }

@@ -116,13 +116,13 @@ impl<'a> LaneChunks<'a> {
     }
 }
 
-/// The number of the last row, whether it could be read or not.
+/// Returns the number of the last row, including rows that could not be read.
 pub(super) fn last_number(batch: &SourceBatch) -> Option<u64> {
     let last = batch.rows().checked_sub(1).map(|last| batch.origin_row(last));
     last.max(batch.unread().last().map(|unread| unread.origin.row))
 }
 
-/// The number of the first row, whether it could be read or not.
+/// Returns the number of the first row, including rows that could not be read.
 pub(super) fn first_number(batch: &SourceBatch) -> Option<u64> {
     let first = (batch.rows() > 0).then(|| batch.origin_row(0));
     let unread = batch.unread().first().map(|unread| unread.origin.row);

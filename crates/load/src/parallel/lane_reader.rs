@@ -78,7 +78,7 @@ impl<'a> LaneReader<'a> {
         Ok(())
     }
 
-    /// The source is at its end.
+    /// Sends the remaining chunks at the source's end.
     pub(super) fn finish(mut self, queue: &ReadingEnd<'_>) -> Result<(), Stop> {
         let bytes_max = self.shared.lane_bytes_max();
         self.chunks.finish(&mut |chunk| hand_over(queue, chunk, bytes_max))?;
@@ -87,7 +87,7 @@ impl<'a> LaneReader<'a> {
     }
 }
 
-/// A row that was refused does not come again, in another lane for instance.
+/// Checks that a refused row does not come again, in another lane for instance.
 fn check_new(part: &SourceBatch, refused: &RowRanges) -> Result<(), Stop> {
     if refused.is_empty() {
         return Ok(());

@@ -112,7 +112,7 @@ impl Ledger {
         }
     }
 
-    /// The load's name.
+    /// Returns the load's name.
     pub fn load_id(&self) -> &str {
         &self.identity.load_id
     }
@@ -132,17 +132,17 @@ impl Ledger {
         self.sources.iter().flatten().map(|chunk| chunk.refused.rows()).sum()
     }
 
-    /// The chunks of a source that were committed before, in the source's order.
+    /// Returns the chunks of a source that were committed before, in the source's order.
     pub fn committed(&self, source: usize) -> &[CommittedChunk] {
         self.sources.get(source).map_or(&[], Vec::as_slice)
     }
 
-    /// Those of one lane, or those of all rows.
+    /// Returns the chunks of one lane, or those of all rows.
     pub(super) fn committed_in(&self, source: usize, lane: Option<usize>) -> Vec<&CommittedChunk> {
         self.committed(source).iter().filter(|chunk| chunk.lane == lane).collect()
     }
 
-    /// The numbers of the rows of a source that are not loaded again, if they were refused.
+    /// Returns the numbers of the rows of a source that are not loaded again, if they were refused.
     pub fn settled_refusals(&self, source: usize) -> RowRanges {
         let all = self.committed(source).iter();
         all.flat_map(|chunk| match chunk.lane {
@@ -158,7 +158,7 @@ impl Ledger {
         self.lane_rule.get().is_some()
     }
 
-    /// The rule by which rows belong to lanes, if the load has one.
+    /// Returns the rule by which rows belong to lanes, if the load has one.
     pub(super) fn lane_rule(&self) -> Option<&str> {
         self.lane_rule.get().map(String::as_str)
     }
@@ -181,12 +181,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// The load cannot be continued as it began.
+    /// Makes the error of a load that cannot be continued as it began.
     pub(super) fn mismatch(&self, difference: &str) -> Error {
         Error::LedgerMismatch { load_id: self.identity.load_id.clone(), difference: difference.to_owned() }
     }
 
-    /// The statement that enters committed rows, for the transaction that commits them.
+    /// Writes the statement that enters committed rows, for the transaction that commits them.
     pub(crate) fn entry(&self, source: usize, chunk: &CommittedChunk) -> String {
         let CommittedChunk { rows: Range { start, end }, row_count, checksum, lane, refused } = chunk;
         let lane = lane.map_or("NULL".to_owned(), |lane| lane.to_string());
@@ -297,7 +297,7 @@ impl Ledger {
         done.map(Some)
     }
 
-    /// A ledger that remembers chunks of one source, without a server.
+    /// Makes a ledger that remembers chunks of one source, without a server.
     #[cfg(test)]
     pub(super) fn remembering(mut committed: Vec<CommittedChunk>, lane_rule: Option<String>) -> Self {
         committed.sort_by_key(|chunk| chunk.rows.start);

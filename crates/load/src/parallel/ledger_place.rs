@@ -49,12 +49,12 @@ pub struct LedgerLoad {
 }
 
 impl LedgerPlace {
-    /// The ledger of the database that `target` is in, in this schema.
+    /// Returns the ledger of the database that `target` is in, in this schema.
     pub fn beside(target: &TableName, schema: &str) -> Self {
         Self { database: target.database.clone(), schema: schema.to_owned() }
     }
 
-    /// The ledger of the current database, in this schema.
+    /// Returns the ledger of the current database, in this schema.
     pub fn current(schema: &str) -> Self {
         Self { database: None, schema: schema.to_owned() }
     }
@@ -123,7 +123,7 @@ impl LedgerPlace {
         Ok(first_row(&found).is_some_and(|row| !matches!(row.first(), None | Some(Value::Null))))
     }
 
-    /// All loads of this ledger, the latest first.
+    /// Lists all loads of this ledger, the latest first.
     ///
     /// # Errors
     /// Those of the queries.

@@ -155,7 +155,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The table's rows. An earlier run that is being rolled back is waited for.
+    /// Counts the table's rows, after waiting for an earlier run that is being rolled back.
     fn count(&self, client: &mut Client) -> Result<u64, Error> {
         let found = client.query_values(&format!(
             "SELECT COUNT_BIG(*) FROM {} WITH (READCOMMITTEDLOCK)",

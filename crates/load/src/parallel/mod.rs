@@ -203,7 +203,7 @@ fn terms<'a>(client: &Client, jobs: &[Job<'_>], options: &ParallelOptions<'a>) -
     Terms { ledger, retry, watch, size: chunk_size(jobs), cut, holds, is_within }
 }
 
-/// Row groups of a columnstore are filled, and what the user asks for is done.
+/// Chooses the size of chunks: fills row groups of a columnstore, and honours the user's number.
 fn chunk_size(jobs: &[Job<'_>]) -> ChunkSize {
     let rows_max = jobs.iter().map(|job| job.plan.batch_rows).min().unwrap_or(u64::MAX);
     ChunkSize::new(rows_max, jobs.iter().any(|job| job.plan.keeps_batch_rows))

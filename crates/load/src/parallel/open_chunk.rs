@@ -68,7 +68,7 @@ pub(super) struct Open<'a> {
 }
 
 impl Open<'_> {
-    /// The numbers that stand for some of the good rows: all of the chunk's are divided among its parts.
+    /// Returns the numbers that stand for some of the good rows: all of the chunk's are divided among its parts.
     pub(super) fn numbers(&self, held: &Range<usize>) -> Range<u64> {
         let at = |index: usize, border: u64| match index {
             0 => self.rows.start,
@@ -77,7 +77,7 @@ impl Open<'_> {
         at(held.start, self.rows.end)..at(held.end, self.rows.end)
     }
 
-    /// The entry of rows with these numbers in a ledger.
+    /// Makes the ledger's entry of rows with these numbers.
     pub(super) fn entry(&self, rows: Range<u64>, row_count: u64, checksum: u32) -> CommittedChunk {
         let refused =
             self.refused.iter().filter(|row| rows.contains(row)).map(|row| *row..*row + 1).collect();
@@ -93,8 +93,8 @@ impl Open<'_> {
         shared.holds && (bisects || !shared.retry.patience.is_zero())
     }
 
-    /// Under what tolerance the chunk is taken apart for this error. Inside a transaction of the caller's, the refused rows take
-    /// the others along.
+    /// Returns the tolerance under which the chunk is taken apart for this error. If the caller has a transaction open,
+    /// one rejected batch rolls back all of them, so there is none.
     pub(super) fn bisecting(&self, error: &ServerError, shared: &Shared<'_>) -> Option<&Tolerance<'_>> {
         let tolerance = self.job.tolerance.filter(|tolerance| tolerance.bisect && !shared.is_within)?;
         (is_row_fault(error) || error.is_about_the_stream()).then_some(tolerance)
@@ -144,7 +144,7 @@ pub(super) fn close(
     closed.map(|()| bulk.progress().rows_ignored)
 }
 
-/// So many of the rows of a batch may be committed after this error.
+/// Returns the number of a batch's rows that may be committed after this error.
 pub(super) fn doubtful(error: &Error, rows: u64) -> u64 {
     match error {
         Error::InDoubt { .. } | Error::CountMismatch { committed: true, .. } => rows,

@@ -49,15 +49,16 @@ impl Default for ParallelOptions<'_> {
 pub trait CommitWatch: Sync {
     /// This many rows are about to be committed.
     fn begins(&self, _rows: u64) {}
-    /// The commit of this many rows has ended: they are committed, or they are not. A commit in doubt has not ended.
+    /// Hears that a commit of this many rows has ended, with success or not. A commit in doubt has not ended.
     fn ended(&self, _rows: u64, _committed: bool) {}
-    /// A batch is committed.
+    /// Hears that a batch is committed.
     fn batch(&self, _batch: &CommittedBatch) {}
-    /// Something has failed and will be tried again, for the so-manieth time of this load, from 1.
+    /// Hears that something has failed and will be retried. `number` counts the retries of this load, from 1.
     fn tries_again(&self, _number: u64, _note: &RetryNote) {}
-    /// A writer has its first connection.
+    /// Hears that a writer has its first connection.
     fn writer_begins(&self) {}
-    /// A writer is done. Without a client its connection is broken; otherwise the session may be asked for its figures.
+    /// Hears that a writer is done. Without a client its connection is broken; otherwise the session may be asked for
+    /// its figures.
     fn writer_ends(&self, _client: Option<&mut Client>) {}
 }
 

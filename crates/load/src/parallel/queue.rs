@@ -61,18 +61,18 @@ pub(super) enum Taken {
 }
 
 impl<'a> ChunkQueue<'a> {
-    /// A queue with room for so many chunks without a lane. What may wait of lanes is said by those who send it.
+    /// Makes a queue with room for `chunks_max` chunks without a lane. Senders limit the chunks of lanes.
     pub(super) fn new(chunks_max: usize, stop: &'a AtomicBool) -> Self {
         Self { state: Mutex::default(), changed: Condvar::new(), stop, chunks_max: chunks_max.max(1) }
     }
 
-    /// An end for one more reader.
+    /// Makes the end of one more reader.
     pub(super) fn reading_end(&'a self) -> ReadingEnd<'a> {
         self.lock().readers += 1;
         ReadingEnd(self)
     }
 
-    /// The end of all writers.
+    /// Makes the end of all writers.
     pub(super) fn writing_end(&'a self) -> WritingEnd<'a> {
         WritingEnd(self)
     }
@@ -113,7 +113,8 @@ impl<'a> ChunkQueue<'a> {
         taken
     }
 
-    /// A chunk of a lane is committed, or given up: when none of the writer's is left, others may have the lane.
+    /// Notes that a chunk of a lane is committed, or given up. When none of the writer's is left, others may have the
+    /// lane.
     pub(super) fn done(&self, writer: usize, lane: usize) {
         let mut state = self.lock();
         if let Some((_, chunks)) = state.lanes.get_mut(&lane) {
@@ -138,7 +139,7 @@ impl<'a> ChunkQueue<'a> {
 }
 
 impl State {
-    /// The place of the first chunk that the writer may have.
+    /// Finds the first chunk that the writer may have.
     fn next_for(&self, writer: usize, is_idle: bool) -> Option<usize> {
         let others_wait = self.idle > usize::from(is_idle);
         let latest = self.latest.get(&writer);

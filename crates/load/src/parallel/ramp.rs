@@ -71,7 +71,7 @@ impl Ramp {
         self.wanted
     }
 
-    /// No more writers can be had than run.
+    /// Limits the writers to the running ones, since no more can be had.
     pub(super) fn limit(&mut self, running: usize) {
         (self.most, self.wanted, self.settled) = (running.max(1), running.max(1), true);
     }

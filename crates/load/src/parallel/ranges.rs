@@ -21,12 +21,12 @@ impl RowRanges {
         self.0.insert(first, merged);
     }
 
-    /// The ranges, ascending.
+    /// Returns the ranges in ascending order.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.0
     }
 
-    /// The ranges as a text: `3,7-9`.
+    /// Writes the ranges as text: `3,7-9`.
     pub(super) fn to_text(&self) -> String {
         let ranges = self.0.iter().map(|range| match range.end - range.start {
             1 => range.start.to_string(),
@@ -59,13 +59,14 @@ impl RowRanges {
         self.range_at(row).is_some_and(|range| range.start <= row)
     }
 
-    /// The next row after `row` for which [`contains`](Self::contains) gives another answer; `None` if there is none.
+    /// Returns the next row after `row` for which [`contains`](Self::contains) changes its answer; `None` if there is
+    /// none.
     pub fn next_change(&self, row: u64) -> Option<u64> {
         let range = self.range_at(row)?;
         Some(if range.start <= row { range.end } else { range.start })
     }
 
-    /// The first range that ends behind `row`.
+    /// Returns the first range that ends behind `row`.
     fn range_at(&self, row: u64) -> Option<&Range<u64>> {
         self.0.get(self.0.partition_point(|range| range.end <= row))
     }

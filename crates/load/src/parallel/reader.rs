@@ -162,7 +162,7 @@ fn hand_over(chunks: &ReadingEnd<'_>, chunk: Chunk) -> Result<(), Stop> {
     chunks.send(Ok(chunk), 0).map_err(Stop::from)
 }
 
-/// The number behind the last row of a batch.
+/// Returns the number behind the last row of a batch.
 fn end_of(batch: &SourceBatch, start: u64) -> u64 {
     last_number(batch).map_or(start, |last| last.saturating_add(1).max(start))
 }

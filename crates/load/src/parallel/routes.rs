@@ -14,8 +14,8 @@ const LANES_A_WRITER: usize = 4;
 const LANES_MIN: usize = 16;
 const LANES_MAX: usize = 64;
 
-/// The routers of a load's sources. A load that began with lanes in its ledger goes on with them, whatever has become of the
-/// table's partitions and of the plan.
+/// Makes the routers of a load's sources. A load that began with lanes in its ledger keeps them, even if the table's
+/// partitions or the plan have changed.
 ///
 /// # Errors
 /// [`Error::LedgerMismatch`]: the load began with lanes to which the rows cannot be dealt out any more. Those of the statement

@@ -178,26 +178,26 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// The most bytes of a reader's open chunks of lanes; as much may wait in the queue for each reader.
+    /// Returns the most bytes of a reader's open chunks of lanes; as much may wait in the queue for each reader.
     pub(super) fn lane_bytes_max(&self) -> u64 {
         let writers = self.writers_wanted.load(Ordering::SeqCst).max(1) as u64;
         let readers = self.readers.load(Ordering::SeqCst).max(1) as u64;
         LANE_BYTES * writers / (2 * readers)
     }
 
-    /// So many rows are about to be committed.
+    /// Notes that rows are about to be committed.
     pub(super) fn commit_begins(&self, rows: u64) {
         self.counters.rows_committing.fetch_add(rows, Ordering::SeqCst);
         self.watch.begins(rows);
     }
 
-    /// It is known what became of a commit of so many rows.
+    /// Notes the end of a commit of rows, with its result.
     pub(super) fn commit_ended(&self, rows: u64, is_committed: bool) {
         self.watch.ended(rows, is_committed);
         self.counters.rows_committing.fetch_sub(rows, Ordering::SeqCst);
     }
 
-    /// A writer has loaded its last rows.
+    /// Notes that a writer has loaded its last rows.
     pub(super) fn note_end(&self) {
         let taken = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.ended.fetch_max(taken, Ordering::SeqCst);
@@ -209,7 +209,7 @@ impl<'a> Shared<'a> {
         Duration::from_micros(self.ended.load(Ordering::SeqCst))
     }
 
-    /// The number of the present epoch.
+    /// Returns the number of the present epoch.
     pub(super) fn epoch(&self) -> u64 {
         lock(&self.pace).epoch
     }
@@ -229,7 +229,7 @@ impl<'a> Shared<'a> {
         *lock(&self.pace)
     }
 
-    /// The number of writers changes: what was seen before does not count.
+    /// Begins an epoch, because the number of writers changes: earlier observations no longer count.
     pub(super) fn begin_epoch(&self) {
         let mut pace = lock(&self.pace);
         *pace = Pace { epoch: pace.epoch + 1, ..Pace::default() };
@@ -282,7 +282,7 @@ impl<'a> Shared<'a> {
         notes.messages.extend(messages.iter().take(room).cloned());
     }
 
-    /// The retries and the server's messages.
+    /// Takes the retries and the server's messages.
     pub(super) fn take_notes(&self) -> (Vec<RetryNote>, Vec<String>) {
         let notes = std::mem::take(&mut *lock(&self.notes));
         (notes.retries, notes.messages)

@@ -160,7 +160,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    /// The connection, made again if it is of no use any more.
+    /// Returns the connection, opened again if it is useless.
     fn ready(&mut self) -> Result<&mut Client, Error> {
         let may_replace = !self.shared.retry.patience.is_zero();
         let before = self.line.client().is_some_and(|client| !client.is_broken() && self.wire_mark > 0);
@@ -594,7 +594,8 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-/// The time of a chunk in which no rows move. The transaction, the statement and the end of the rows take a round trip each.
+/// Returns the time of a chunk in which no rows move. The transaction, the statement and the end of the rows take a
+/// round trip each.
 fn pause_of_chunk(round_trip: Duration, commit: Duration) -> Duration {
     round_trip * 3 + commit
 }

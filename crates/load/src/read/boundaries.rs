@@ -83,7 +83,7 @@ struct Step {
     rows: f64,
 }
 
-/// The histogram of statistics that begin with the key; `None` where the server has or shows none.
+/// Returns the histogram of statistics that begin with the key; `None` where the server has or shows none.
 fn histogram(client: &mut Client, table: &TableName, key: &SplitKey) -> Result<Option<Vec<Step>>, Error> {
     let is_here = table.database.as_deref().is_none_or(|name| name.eq_ignore_ascii_case(client.database()));
     if !is_here || table.is_temporary() {
@@ -160,7 +160,7 @@ fn of_histogram(steps: &[Step], ranges: usize) -> Option<Vec<Value>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// The least and the greatest value.
+/// Returns the least and the greatest value.
 fn ends(client: &mut Client, source: &RowSource, key: &SplitKey) -> Result<Option<(Value, Value)>, Error> {
     let (column, from) = (key.quoted(), source.from());
     let (least, most) = (key.typed(&format!("MIN({column})")), key.typed(&format!("MAX({column})")));
@@ -197,7 +197,7 @@ fn lie_evenly(
     Ok(found.len() * 2 > asked)
 }
 
-/// The greatest key of each of as many equal parts, but the last.
+/// Returns the greatest key of each of as many equal parts, but the last.
 fn tiles(
     client: &mut Client,
     source: &RowSource,
@@ -242,7 +242,7 @@ fn ascending(client: &mut Client, key: &SplitKey, mut boundaries: Vec<Value>) ->
     }
 }
 
-/// The places of boundaries that are not greater than the one before.
+/// Returns the places of boundaries that are not greater than the one before.
 fn misplaced(client: &mut Client, key: &SplitKey, boundaries: &[Value]) -> Result<Vec<usize>, Error> {
     if boundaries.len() < 2 {
         return Ok(Vec::new());
@@ -281,7 +281,7 @@ fn misplaced(client: &mut Client, key: &SplitKey, boundaries: &[Value]) -> Resul
         .collect())
 }
 
-/// The rows of all results.
+/// Returns the rows of all results.
 fn values(client: &mut Client, sql: &str, parameters: &[Parameter]) -> Result<Vec<Vec<Value>>, Error> {
     let tables = match parameters.is_empty() {
         true => client.query_values(sql)?,

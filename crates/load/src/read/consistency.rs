@@ -60,7 +60,7 @@ impl LockHolder {
     }
 }
 
-/// So many sessions with SNAPSHOT transactions of the same point in time.
+/// Opens `count` sessions with SNAPSHOT transactions of the same point in time.
 pub(crate) fn snapshots(config: &Config, source: &RowSource, count: usize) -> Result<Vec<Client>, Error> {
     // Connecting takes round trips, which the table's writers need not wait for.
     let mut sessions = each(vec![(); count], |()| Client::connect(config))?;

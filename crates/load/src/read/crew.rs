@@ -90,8 +90,8 @@ impl Crew {
         self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// The next ranges for a reader, to be read as one; `None` when there are none. A reader beyond those allowed waits until
-    /// it may.
+    /// Takes the next ranges for a reader, to be read as one; `None` when there are none. A reader beyond those allowed
+    /// waits until it may.
     pub(crate) fn take_ranges(&self, reader: usize) -> Option<Range<usize>> {
         let mut state = self.lock();
         state.set_at_work(reader, false);
@@ -158,7 +158,7 @@ impl Crew {
         }
     }
 
-    /// A reader's thread ends.
+    /// Notes that a reader's thread ends.
     pub(crate) fn leave(&self, reader: usize) {
         let mut state = self.lock();
         state.present = state.present.saturating_sub(1);
@@ -170,7 +170,7 @@ impl Crew {
         self.changed.notify_all();
     }
 
-    /// The first failure is the read's; all readers stop.
+    /// Stops all readers. The first failure is the read's.
     pub(crate) fn stop(&self, failure: Option<Error>) {
         let mut state = self.lock();
         state.stopped = true;
@@ -283,7 +283,8 @@ impl Crew {
         }
     }
 
-    /// A batch with the schema that was announced: servers may say more or less of NULL from one statement to the next.
+    /// Puts a batch under the schema that was announced: servers may describe NULL differently from one statement to
+    /// the next.
     pub(crate) fn aligned(&self, batch: RecordBatch) -> Result<RecordBatch, Error> {
         let schema = self.lock().columns.as_ref().map(|(_, schema)| Arc::clone(schema));
         match schema {

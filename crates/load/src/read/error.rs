@@ -46,7 +46,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// The failure of a request that led to this one.
+    /// Returns the failure of a request that led to this one.
     pub fn cause(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
         match self {
             Self::Unresumable { source, .. } | Self::Inconsistent { source, .. } => Some(&**source),

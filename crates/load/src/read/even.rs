@@ -6,8 +6,8 @@ use crate::value_order::{DAY_SECONDS, GUID_ORDER, OrderedValue, ticks_a_day};
 
 const SIGN: u128 = 1 << 127;
 
-/// At most `count - 1` values that part those from `least` to `most`, ascending; `None` if the type cannot be counted.
-/// Only the balance of the ranges depends on them.
+/// Returns at most `count - 1` ascending values that divide those from `least` to `most`; `None` if the type cannot be
+/// counted. Only the balance of the ranges depends on them.
 pub(crate) fn boundaries(least: &Value, most: &Value, count: usize) -> Option<Vec<Value>> {
     let (low, high) = (position(least)?, position(most)?);
     let span = high.checked_sub(low)?;
@@ -35,7 +35,7 @@ fn position(value: &Value) -> Option<u128> {
     }
 }
 
-/// The value of its type that comes next; `None` if it is the last one, or its type cannot be counted.
+/// Returns the next value of the type; `None` if it is the last one, or its type cannot be counted.
 pub(crate) fn next(value: &Value) -> Option<Value> {
     let at = position(value)?.checked_add(1)?;
     value_at(value, at).filter(is_in_calendar)
@@ -56,7 +56,7 @@ fn is_in_calendar(value: &Value) -> bool {
     }
 }
 
-/// The value at a position, of the type of `like`.
+/// Returns the value at a position, of the type of `like`.
 fn value_at(like: &Value, position: u128) -> Option<Value> {
     let number = (position ^ SIGN) as i128;
     Some(match like {

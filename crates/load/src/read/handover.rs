@@ -25,16 +25,16 @@ pub trait RangeSink: Send + Sync {
     /// Whatever goes wrong in taking them; it ends the read.
     fn push(&self, range: usize, batch: RecordBatch) -> Result<bool, SinkError>;
 
-    /// The range begins again. False: rows of it have been handed on, and cannot be taken back.
+    /// Begins the range again. Returns false if rows of it have been handed on, and cannot be taken back.
     fn restart(&self, range: usize) -> bool;
 
-    /// The range has no more rows.
+    /// Ends a range that has no more rows.
     ///
     /// # Errors
     /// Whatever goes wrong in completing it; it ends the read.
     fn complete(&self, range: usize) -> Result<(), SinkError>;
 
-    /// The read has failed or was given up: nobody waits any longer.
+    /// Ends all waits, because the read has failed or was given up.
     fn stop(&self);
 }
 
@@ -150,7 +150,7 @@ impl Handover {
 }
 
 impl State {
-    /// The queue of a range that is open.
+    /// Returns the queue of a range that is open.
     fn queue(&mut self, range: usize) -> Option<&mut Queue> {
         let place = range.checked_sub(self.head)?;
         while self.queues.len() <= place {

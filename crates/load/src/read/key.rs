@@ -23,7 +23,8 @@ pub struct SplitKey {
 }
 
 impl SplitKey {
-    /// A key, or why the column cannot be one. `collation` is the name of the column's, `database` that of text parameters.
+    /// Makes a key, or says why the column cannot be one. `collation` is the name of the column's, `database` that of
+    /// text parameters.
     pub(crate) fn new(
         column: &Column,
         is_descending: bool,
@@ -69,7 +70,7 @@ impl SplitKey {
         }
     }
 
-    /// The column, quoted.
+    /// Returns the column's quoted name.
     pub(crate) fn quoted(&self) -> String {
         quoted(&self.name)
     }
@@ -79,7 +80,7 @@ impl SplitKey {
         self.column.flags.is_nullable()
     }
 
-    /// An operand as it is compared with the column: by the column's collation.
+    /// Writes an operand as it is compared with the column: by the column's collation.
     pub(crate) fn compared(&self, operand: &str) -> String {
         match &self.collation {
             Some(collation) => format!("{operand} COLLATE {collation}"),
@@ -87,8 +88,8 @@ impl SplitKey {
         }
     }
 
-    /// An aggregate of the column in the column's own type. SQL Server gives it so; servers exist that give MIN and MAX of every
-    /// time seven digits, and of every decimal their widest.
+    /// Writes an aggregate of the column in the column's own type. SQL Server returns that type; other servers return
+    /// MIN and MAX of every time with seven digits, and of every decimal with their widest type.
     pub(crate) fn typed(&self, aggregate: &str) -> String {
         match self.column.sql_type() {
             scaled @ (SqlType::Time { .. }
@@ -123,7 +124,7 @@ impl SplitKey {
     }
 }
 
-/// Collation names are words; anything else does not get into a statement.
+/// Returns true for a word, as collation names are; anything else must not get into a statement.
 fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -49,8 +49,8 @@ impl Condition {
 }
 
 impl KeyRange {
-    /// The ranges between ascending boundaries, in the order of the key: together they have every row once. The first has no
-    /// lower bound and the last no upper one. SQL Server has NULL before all values.
+    /// Makes the ranges between ascending boundaries, in the order of the key: together they have every row once. The
+    /// first has no lower bound and the last no upper one. SQL Server has NULL before all values.
     pub fn between(boundaries: Vec<Value>, key: &SplitKey) -> Vec<Self> {
         if boundaries.is_empty() {
             return vec![Self::All];
@@ -71,7 +71,7 @@ impl KeyRange {
         ranges
     }
 
-    /// All rows, those without a key apart: going by the key does not find them.
+    /// Makes ranges of all rows by the key, and one of the rows without a key, which the key does not find.
     pub(crate) fn keyed(key: &SplitKey) -> Vec<Self> {
         let mut ranges = vec![Self::Values { from: None, before: None }];
         if key.is_nullable() {
@@ -80,7 +80,7 @@ impl KeyRange {
         ranges
     }
 
-    /// Two ranges and all between them as one; `None` unless both are of values.
+    /// Joins two ranges and all between them; `None` unless both are of values.
     pub(crate) fn joined(&self, last: &Self, is_descending: bool) -> Option<Self> {
         let (low, high) = if is_descending { (last, self) } else { (self, last) };
         match (low, high) {
@@ -91,7 +91,7 @@ impl KeyRange {
         }
     }
 
-    /// The range as a condition.
+    /// Writes the range as a condition.
     pub(crate) fn condition(&self, key: Option<&SplitKey>) -> Condition {
         let mut condition = Condition::default();
         let Some(key) = key else { return condition };

@@ -7,7 +7,7 @@ use tds::{Reader, Value, ValuePlace, decode_value};
 use super::{key::SplitKey, key_range::Condition};
 use crate::error::Error;
 
-/// The key of the last row of a batch, apart from the batch's own memory.
+/// Returns the key of the last row of a batch, apart from the batch's own memory.
 pub(crate) fn of_batch(batch: &RecordBatch, key: &[SplitKey]) -> Result<Option<RecordBatch>, Error> {
     let Some(last) = batch.num_rows().checked_sub(1).and_then(|last| u32::try_from(last).ok()) else {
         return Ok(None);
@@ -22,7 +22,7 @@ pub(crate) fn of_batch(batch: &RecordBatch, key: &[SplitKey]) -> Result<Option<R
     Ok(Some(taken))
 }
 
-/// The condition of the rows behind a key, in the order of the key.
+/// Writes the condition of the rows behind a key, in the order of the key.
 pub(crate) fn behind(row: &RecordBatch, key: &[SplitKey]) -> Result<Condition, Error> {
     let values = values(row, key)?;
     let mut alternatives = Vec::new();
@@ -45,7 +45,7 @@ pub(crate) fn behind(row: &RecordBatch, key: &[SplitKey]) -> Result<Condition, E
     Ok(condition)
 }
 
-/// The values of a row, by the way that a load sends them.
+/// Converts the values of a row as a load does.
 fn values(row: &RecordBatch, key: &[SplitKey]) -> Result<Vec<Value>, Error> {
     let columns: Vec<tds::Column> = key.iter().map(|column| column.column.clone()).collect();
     let plan = Plan::for_result(&row.schema(), &columns)?;

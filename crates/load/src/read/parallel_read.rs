@@ -146,7 +146,7 @@ impl ParallelRead {
         }
     }
 
-    /// The report of the read. Call it after the last batch, on the thread that started the read.
+    /// Returns the report of the read. Call it after the last batch, on the thread that started the read.
     pub fn finish(self) -> Result<ReadReport, Error> {
         let Self { readers, waited, cpu, .. } = self;
         let mut report = readers.finish(Some(waited))?;

@@ -37,7 +37,7 @@ pub enum PartitionError {
 }
 
 impl Partition {
-    /// The ranges of a plan, each with these columns.
+    /// Returns the ranges of a plan, each with these columns.
     pub fn of_plan(client: &Client, plan: &SplitPlan, columns: &[Column]) -> Vec<Self> {
         plan.ranges
             .iter()
@@ -49,7 +49,7 @@ impl Partition {
             .collect()
     }
 
-    /// The partition as bytes.
+    /// Encodes the partition as bytes.
     ///
     /// # Errors
     /// A text that is too long for its field.

@@ -58,13 +58,13 @@ pub(crate) fn with_partitions(
     Some(all.into_iter().map(|(_, value)| value).collect())
 }
 
-/// The rows of a range.
+/// Returns the number of rows of a range.
 fn share(partitioning: &Partitioning, ranges: usize) -> u64 {
     (partitioning.rows.iter().sum::<u64>() / ranges.max(1) as u64).max(1)
 }
 
-/// The first value of the partition behind a boundary, as far as it can be counted. Where it cannot, the boundary's own rows are
-/// read with those behind it.
+/// Returns the first value of the partition behind a boundary, as far as it can be counted. Where it cannot, the
+/// boundary's own rows are read with those behind it.
 fn first_behind(boundary: &Value, is_right: bool) -> Value {
     match is_right {
         true => boundary.clone(),

@@ -105,7 +105,7 @@ impl Reading {
         self.sink.stop();
     }
 
-    /// A reader's thread.
+    /// Runs a reader's thread.
     pub(crate) fn work(&self, reader: usize, mut session: Option<Client>) {
         let cpu = CpuWatch::start();
         while let Some(ranges) = self.crew.take_ranges(reader) {
@@ -298,7 +298,7 @@ impl Reading {
         }
     }
 
-    /// The key of the last of so many rows; `None` if there are no more.
+    /// Returns the key of the last row of a page; `None` if there are no more rows.
     fn page_end(
         &self,
         client: &mut Client,
@@ -382,7 +382,8 @@ impl Reading {
     }
 }
 
-/// Between half of a wait and all of it, so that readers that failed together do not come again together.
+/// Shortens a wait at random to between half and all of it, so that readers that failed together do not come again
+/// together.
 fn jittered(wait: Duration) -> Duration {
     use std::hash::{BuildHasher, RandomState};
     let part = (RandomState::new().hash_one(wait) % 512) as u32;

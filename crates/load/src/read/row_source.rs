@@ -25,17 +25,17 @@ pub enum RowSource {
 }
 
 impl RowSource {
-    /// A whole table.
+    /// Makes the source of a whole table.
     pub fn table(name: TableName) -> Self {
         Self::Table { name, columns: None, condition: None }
     }
 
-    /// A query without parameters.
+    /// Makes the source of a query without parameters.
     pub fn query(sql: impl Into<String>) -> Self {
         Self::Query { sql: sql.into(), parameters: Vec::new() }
     }
 
-    /// The table, if it is one.
+    /// Returns the table, if it is one.
     pub(crate) fn table_name(&self) -> Option<&TableName> {
         match self {
             Self::Table { name, .. } => Some(name),
@@ -55,7 +55,7 @@ impl RowSource {
         }
     }
 
-    /// The parameters that every statement over the source needs.
+    /// Returns the parameters that every statement over the source needs.
     pub(crate) fn parameters(&self) -> &[Parameter] {
         match self {
             Self::Table { .. } => &[],
@@ -63,7 +63,7 @@ impl RowSource {
         }
     }
 
-    /// The statement for the rows of a condition. All rows of a query are the query as it was given.
+    /// Writes the statement for the rows of a condition. For all rows a query is run as it was given.
     pub(crate) fn select(&self, condition: &Condition, order: &str) -> (String, Vec<Parameter>) {
         let mut parameters = self.parameters().to_vec();
         if let (Self::Query { sql, .. }, true) = (self, condition.sql.is_empty() && order.is_empty()) {

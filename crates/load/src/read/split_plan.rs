@@ -164,8 +164,8 @@ impl SplitPlan {
         Ok(plan)
     }
 
-    /// The columns of a unique key in whose order rows come, and so in the same order every time, with "descending". None if there
-    /// is no such order.
+    /// Returns the columns of a unique key in whose order rows come, and so in the same order every time, with
+    /// "descending". None if there is no such order.
     pub fn unique_key(&self) -> impl Iterator<Item = (&str, bool)> {
         self.unique_key.iter().map(|column| (column.name.as_str(), column.is_descending))
     }
@@ -192,7 +192,7 @@ impl SplitPlan {
         Joining { joinable: first..end, most: self.joined_max }
     }
 
-    /// The rows of neighbouring ranges as one range.
+    /// Joins the rows of neighbouring ranges.
     pub(crate) fn joined(&self, ranges: &Range<usize>) -> Option<KeyRange> {
         let first = self.ranges.get(ranges.start)?;
         let last = self.ranges.get(ranges.end.checked_sub(1)?)?;
@@ -427,7 +427,8 @@ fn batch_rows(row_bytes: u64) -> usize {
     usize::try_from(BATCH_BYTES / row_bytes.max(1)).unwrap_or(BATCH_ROWS).clamp(BATCH_ROWS_MIN, BATCH_ROWS)
 }
 
-/// The partitioning column, for a table whose rows have no order of their own. None for others, which are split by their key.
+/// Splits by the partitioning column, for a table whose rows have no order of their own. `None` for others, which are
+/// split by their key.
 fn by_partitions(
     client: &Client,
     table: &TableDescription,
@@ -450,7 +451,7 @@ fn by_partitions(
     }))
 }
 
-/// The first column of the clustered key, or why there is none.
+/// Splits by the first column of the clustered key, or says why there is none.
 fn by_clustered_key(client: &Client, table: &TableDescription) -> Result<Chosen, String> {
     let index = match (table.storage, table.clustered_index()) {
         _ if table.is_view => {
@@ -495,7 +496,7 @@ fn by_clustered_key(client: &Client, table: &TableDescription) -> Result<Chosen,
     })
 }
 
-/// A column of the table that is asked for.
+/// Splits by the requested column of the table.
 fn by_column(client: &Client, table: &TableDescription, column: &str) -> Result<Chosen, Error> {
     if let (Ok(chosen), false) = (by_clustered_key(client, table), table.is_view)
         && chosen.key.name.eq_ignore_ascii_case(column)
@@ -535,7 +536,7 @@ fn key_of(
     SplitKey::new(&column.column, descending, collation, client.collation())
 }
 
-/// A column of a query's result.
+/// Splits by a column of a query's result.
 fn by_result_column(client: &Client, columns: &[Column], name: &str) -> Result<Chosen, Error> {
     let refused = |reason| Error::from(ReadError::Split { column: name.to_owned(), reason });
     let mut named = columns.iter().filter(|column| column.name.eq_ignore_ascii_case(name));

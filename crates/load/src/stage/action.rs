@@ -22,7 +22,7 @@ impl RowAction {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Insert, Self::Update, Self::Upsert, Self::Delete];
 
-    /// The word for it.
+    /// Returns the word of the action.
     pub fn word(self) -> &'static str {
         match self {
             Self::Insert => "insert",
@@ -32,7 +32,7 @@ impl RowAction {
         }
     }
 
-    /// The action with this word, in any case and with blanks at its end, as `char` columns have them.
+    /// Finds the action with this word, in any case and with blanks at its end, as `char` columns have them.
     pub fn of_word(word: &str) -> Option<Self> {
         let word = word.trim_end_matches(' ');
         Self::ALL.into_iter().find(|action| action.word().eq_ignore_ascii_case(word))

@@ -50,7 +50,7 @@ fn refuse_known(merge: &Merge, client: &mut Client, stage: &TableName) -> Result
     }
 }
 
-/// The statements and their counts. Counts of the statements themselves would include those of triggers.
+/// Writes the statements and their counts. Counts of the statements themselves would include those of triggers.
 fn batch(merge: &Merge, stage: &TableName) -> String {
     let (target, matches) = (merge.target(), merge.matches());
     let (update, delete) = (is(&[RowAction::Update]), is(&[RowAction::Delete]));
@@ -74,7 +74,7 @@ fn batch(merge: &Merge, stage: &TableName) -> String {
     )
 }
 
-/// The condition that rows of the stage have one of these actions.
+/// Writes the condition that rows of the stage have one of these actions.
 fn is(actions: &[RowAction]) -> String {
     let codes: Vec<String> = actions.iter().map(|action| action.code().to_string()).collect();
     format!("s.{} IN ({})", quoted(ACTION_COLUMN), codes.join(", "))

@@ -18,7 +18,7 @@ const SOURCE_BYTES_MIN: u64 = 32 << 20;
 /// So much of a source has to be seen before it is known that a heap could pay.
 pub(crate) const SEEN_BYTES_MIN: u64 = SOURCE_BYTES_MIN;
 
-/// Why a heap comes first.
+/// Says why a heap comes first.
 pub(super) fn reason(target: &TableDescription, options: &LoadOptions) -> &'static str {
     match (target.storage, options.connections) {
         (Storage::Heap, _) => {
@@ -86,7 +86,7 @@ fn has_secondary(target: &TableDescription) -> bool {
     target.secondary_indexes().next().is_some()
 }
 
-/// The shape of the stage, or why there can be none.
+/// Reads the shape of the stage, or says why there can be none.
 pub(super) fn shape(client: &mut Client, table: &TableName) -> Result<Result<TableShape, String>, Error> {
     let refused = |why: String| {
         Ok(Err(format!("rows go into the table itself, although a heap would be faster: {why}")))

@@ -73,7 +73,7 @@ pub struct Merged {
 }
 
 impl Merge {
-    /// The merge of a source into a table.
+    /// Makes the merge of a source into a table.
     ///
     /// # Errors
     /// [`Error::UpsertKey`] for a key that is no column of both sides, [`Error::Identity`] for the values of an identity
@@ -138,12 +138,12 @@ impl Merge {
         Ok(Self { target: target.name.clone(), keys, columns, kind, keeps_identity })
     }
 
-    /// The key's columns, as the table spells them.
+    /// Returns the key's columns, as the table spells them.
     pub fn keys(&self) -> &[String] {
         &self.keys
     }
 
-    /// The columns of the stage.
+    /// Returns the columns of the stage.
     pub(crate) fn column_names(&self) -> impl Iterator<Item = &str> {
         let action = self.is_directed().then_some(ACTION_COLUMN);
         self.columns.iter().map(|column| column.name.as_str()).chain(action)
@@ -153,7 +153,7 @@ impl Merge {
         self.column_names().any(|own| own == name)
     }
 
-    /// CREATE TABLE of a stage: the columns of the source, and a key that takes no NULL.
+    /// Writes CREATE TABLE of a stage: the columns of the source, and a key that takes no NULL.
     pub(crate) fn create(&self, stage: &TableName) -> String {
         let mut definitions: Vec<String> =
             self.columns.iter().map(|column| column.definition.clone()).collect();
@@ -232,7 +232,7 @@ impl Merge {
         columns.map(|column| format!("{prefix}{}", quoted(&column.name))).collect::<Vec<_>>().join(", ")
     }
 
-    /// The key's columns with a prefix.
+    /// Returns the key's columns with a prefix.
     pub(super) fn key_names(&self, prefix: &str) -> String {
         self.names(self.key_columns(), prefix)
     }
@@ -242,7 +242,7 @@ impl Merge {
         self.kind == MergeKind::ByAction
     }
 
-    /// The table that takes the rows.
+    /// Returns the table that takes the rows.
     pub(super) fn target(&self) -> &TableName {
         &self.target
     }
@@ -258,7 +258,7 @@ impl Merge {
         )
     }
 
-    /// Both statements and their counts. Counts of the statements themselves would include those of triggers.
+    /// Writes both statements and their counts. Counts of the statements themselves would include those of triggers.
     fn batch(&self, stage: &TableName) -> String {
         format!(
             "DECLARE @updated bigint = 0, @inserted bigint = 0;\n{}{}\n\
@@ -270,7 +270,7 @@ impl Merge {
         )
     }
 
-    /// The condition that a row of the table and a row of the stage have the same key.
+    /// Writes the condition that a row of the table and a row of the stage have the same key.
     pub(super) fn matches(&self) -> String {
         self.key_columns()
             .map(|column| format!("t.{0} = s.{0}", quoted(&column.name)))
@@ -278,7 +278,7 @@ impl Merge {
             .join(" AND ")
     }
 
-    /// UPDATE of the rows that differ. It locks the keys of the others too, known or not, against other writers.
+    /// Writes UPDATE of the rows that differ. It locks the keys of the others too, known or not, against other writers.
     /// `condition` chooses rows of the stage.
     pub(super) fn update(&self, stage: &TableName, condition: &str) -> Option<String> {
         let changing: Vec<&MergeColumn> =
@@ -307,7 +307,7 @@ impl Merge {
         ))
     }
 
-    /// INSERT of the rows whose key is new, with their count. `condition` chooses rows of the stage.
+    /// Writes INSERT of the rows whose key is new, with their count. `condition` chooses rows of the stage.
     pub(super) fn insert(&self, stage: &TableName, condition: &str) -> String {
         let table = &self.target;
         let kept = || self.columns.iter().filter(|column| self.keeps_identity || !column.is_identity);
@@ -342,7 +342,7 @@ impl MergeColumn {
     }
 }
 
-/// The column that says what a row does.
+/// Returns the column with a row's action.
 fn action_column() -> Column {
     Column::new(ACTION_COLUMN, SqlType::TinyInt, false, None)
 }

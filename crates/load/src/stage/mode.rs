@@ -35,7 +35,7 @@ impl Mode {
     /// The names of the modes that a name alone can choose, in the order of the variants.
     pub const WORDS: [&'static str; 5] = ["append", "truncate", "replace", "upsert", "insert-new"];
 
-    /// The mode with this name and key. Modes by key need a key, and the others take none.
+    /// Parses the mode with this name and key. Modes by key need a key, and the others take none.
     pub fn parse(word: &str, keys: Vec<String>) -> Result<Self, StageError> {
         let mode = match word {
             "append" => Self::Append,
@@ -52,7 +52,7 @@ impl Mode {
         }
     }
 
-    /// The word for it.
+    /// Returns the word of the mode.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Append => "append",
@@ -64,7 +64,7 @@ impl Mode {
         }
     }
 
-    /// The key, for a mode that has one.
+    /// Returns the key, for a mode that has one.
     pub fn keys(&self) -> Option<&[String]> {
         match self {
             Self::Upsert { keys } | Self::InsertNew { keys } | Self::ByAction { keys } => Some(keys),
@@ -97,7 +97,7 @@ impl Strategy {
     /// The names of the strategies, in the order of the variants.
     pub const WORDS: [&'static str; 4] = ["auto", "direct", "heap-then-key", "swap"];
 
-    /// The word for it.
+    /// Returns the word of the strategy.
     pub fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -58,7 +58,7 @@ impl PendingKeys<'_> {
         }
     }
 
-    /// The table's name, without the database if that is the current one.
+    /// Returns the table's name, without the database if that is the current one.
     fn local(&self, client: &Client) -> TableName {
         let database = self.0.database.clone().filter(|name| !name.eq_ignore_ascii_case(client.database()));
         TableName { database, ..self.0.clone() }

@@ -33,7 +33,8 @@ pub struct StagePlan {
     pub choices: Vec<Choice>,
 }
 
-/// The table with its rows, where the catalogue says that it has none, which is an estimate, and the way depends on it.
+/// Counts the rows of a table if the route depends on it and the catalogue says that there are none, which is an
+/// estimate.
 fn recounted(
     client: &mut Client,
     target: &TableDescription,
@@ -142,7 +143,7 @@ impl StagePlan {
         Ok(Self { mode, strategy, route, choices })
     }
 
-    /// The stage for a load, whether it has been created or not; `None` if the rows go directly into the table.
+    /// Returns the stage of a load, created or not; `None` if the rows go directly into the table.
     pub fn stage(&self, target: &TableDescription, load_id: &str) -> Option<Stage> {
         match &self.route {
             Route::Direct | Route::TruncateFirst => None,
@@ -166,7 +167,7 @@ fn refuse_setting(
     }
 }
 
-/// The strategy, and why.
+/// Decides the strategy, with the reason.
 fn decide(
     target: &TableDescription,
     mode: &Mode,

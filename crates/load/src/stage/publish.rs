@@ -332,7 +332,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The partitions of the stage that really have rows.
+    /// Returns the partitions of the stage that really have rows.
     fn partitions_with_rows(&self, client: &mut Client, division: &Division) -> Result<Vec<i64>, Error> {
         let number = partition_number(division, "");
         let found = client.query_values(&format!("SELECT DISTINCT {number} AS number FROM {}", self.name))?;
@@ -340,7 +340,7 @@ impl Stage {
     }
 }
 
-/// `$PARTITION` of the partitioning column.
+/// Writes `$PARTITION` of the partitioning column.
 fn partition_number(division: &Division, prefix: &str) -> String {
     format!("$PARTITION.{}({prefix}{})", quoted(&division.function), quoted(&division.column))
 }
@@ -392,8 +392,8 @@ impl StageFacts {
     }
 }
 
-/// The server's words, if it cannot switch these tables: a check of SWITCH (4901 to 4999), a statement that it does not
-/// know, or a feature that it does not have.
+/// Returns the server's words, if it cannot switch these tables: a check of SWITCH (4901 to 4999), a statement that it
+/// does not know, or a feature that it does not have.
 fn refusal_of(error: &Error) -> Option<String> {
     let message = error.server_message()?;
     let refuses = matches!(message.number, 102 | 156 | 4901..=4999 | 7733 | 40_500..=40_599);
@@ -404,7 +404,8 @@ fn refusal_words(message: &ServerMessage) -> String {
     format!("Msg {}: {}", message.number, message.message.trim_end())
 }
 
-/// Two merges into one table take turns. Their statements lock keys in the order of their plans, which would deadlock.
+/// Makes two merges into one table take turns. Their statements lock keys in the order of their plans, which would
+/// deadlock.
 fn lock_against_merges(client: &mut Client, target: &TableName) -> Result<(), Error> {
     let resource =
         format!("N'bulkwire merge ' + CONVERT(nvarchar(20), OBJECT_ID({}))", literal(&target.to_string()));

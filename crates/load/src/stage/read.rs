@@ -417,12 +417,12 @@ fn data_space(
     is_named.then_some(DataSpace { name, division })
 }
 
-/// The compression of a whole index: that of its first partition.
+/// Returns the compression of a whole index: that of its first partition.
 fn compression(partitions: &ValueTable, index: i64) -> Compression {
     compressions(partitions, index).next().unwrap_or_default()
 }
 
-/// The compression of each partition.
+/// Returns the compression of each partition.
 fn compressions(partitions: &ValueTable, index: i64) -> impl Iterator<Item = Compression> + '_ {
     let own = rows(partitions).filter(move |row| row.integer("index_id") == Some(index));
     own.map(|row| match row.integer("data_compression") {

@@ -9,7 +9,7 @@ use crate::table_name::{TableName, literal, quoted};
 /// A name of SQL Server has at most so many UTF-16 units.
 const NAME_UNITS_MAX: usize = 128;
 
-/// `name` with a suffix, cut where the two are too long together.
+/// Adds a suffix to `name`, which is cut if the two are too long together.
 pub(crate) fn with_suffix(name: &str, suffix: &str) -> String {
     let room = NAME_UNITS_MAX.saturating_sub(suffix.encode_utf16().count());
     let mut units = 0;
@@ -35,7 +35,7 @@ pub struct Script<'a> {
 }
 
 impl Script<'_> {
-    /// CREATE TABLE with the columns, their defaults and nothing else.
+    /// Writes CREATE TABLE with the columns, their defaults and nothing else.
     pub fn create(&self) -> String {
         let shape = self.shape;
         let columns: Vec<String> = shape.columns.iter().map(|column| self.column(column)).collect();
@@ -53,8 +53,8 @@ impl Script<'_> {
         text
     }
 
-    /// The statements that build keys and indexes, the clustered one first: the others refer to its rows by its key. Each has a
-    /// condition, so that a second run builds only what is missing.
+    /// Writes the statements that build keys and indexes, the clustered one first: the others refer to its rows by its
+    /// key. Each has a condition, so that a second run builds only the missing ones.
     pub fn indexes(&self) -> Vec<String> {
         let shape = self.shape;
         let clustered = shape.clustered().into_iter();
@@ -62,8 +62,8 @@ impl Script<'_> {
         clustered.chain(others).map(|index| self.index(index)).collect()
     }
 
-    /// The statements that add CHECK and FOREIGN KEY constraints, each with a condition. Rows are checked if the constraint of
-    /// the target is trusted.
+    /// Writes the statements that add CHECK and FOREIGN KEY constraints, each with a condition. Rows are checked if the
+    /// constraint of the target is trusted.
     pub fn constraints(&self) -> Vec<String> {
         let checks = self.shape.checks.iter().map(|check| self.check(check));
         let foreign_keys = self.shape.foreign_keys.iter().map(|key| self.foreign_key(key));
@@ -75,7 +75,7 @@ impl Script<'_> {
         checks.chain(foreign_keys).chain(escalation).collect()
     }
 
-    /// The statements that give the table and its constraints the names of the shape, which must be free.
+    /// Writes the statements that give the table and its constraints the names of the shape, which must be free.
     pub fn rename(&self) -> Vec<String> {
         let schema = self.table.schema.as_deref().unwrap_or("dbo");
         let rename = |old: &str, new: &str| {
@@ -246,13 +246,13 @@ fn compression_text(compression: Compression) -> Option<&'static str> {
     }
 }
 
-/// ON with a file group, or with a partition scheme and its column.
+/// Writes ON with a file group, or with a partition scheme and its column.
 fn on_space(space: &DataSpace) -> String {
     let column = space.division.as_ref().map(|division| format!("({})", quoted(&division.column)));
     format!(" ON {}{}", quoted(&space.name), column.unwrap_or_default())
 }
 
-/// The options of compression: one, or one for each of several kinds of partitions.
+/// Writes the options of compression: one, or one for each of several kinds of partitions.
 fn data_compression(whole: Compression, space: Option<&DataSpace>) -> Vec<String> {
     let partitions = space.and_then(|space| space.division.as_ref()).map(|division| &division.compressions);
     let differs = |of: &&Vec<Compression>| of.iter().any(|compression| *compression != whole);
@@ -275,7 +275,7 @@ fn data_compression(whole: Compression, space: Option<&DataSpace>) -> Vec<String
     options
 }
 
-/// WITH (...) for what is not the server's own choice.
+/// Writes WITH (...) for settings that are not the server's own choice.
 fn index_options(index: &IndexShape) -> String {
     let mut options = Vec::new();
     if index.fill_factor > 0 {

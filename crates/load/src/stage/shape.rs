@@ -213,7 +213,7 @@ pub struct Standing {
 }
 
 impl TableShape {
-    /// The index that holds the rows, unless the table is a heap.
+    /// Returns the index that holds the rows, unless the table is a heap.
     pub fn clustered(&self) -> Option<&IndexShape> {
         self.indexes
             .iter()
@@ -225,7 +225,7 @@ impl TableShape {
         self.space.as_ref().and_then(|space| space.division.as_ref())
     }
 
-    /// The identity column.
+    /// Returns the identity column.
     pub fn identity(&self) -> Option<&ColumnShape> {
         self.columns.iter().find(|column| column.identity.is_some())
     }

@@ -101,7 +101,7 @@ impl Stage {
         }
     }
 
-    /// The stage's name: the target's name followed by the load's.
+    /// Returns the stage's name: the target's name followed by the load's.
     pub fn name(&self) -> &TableName {
         &self.name
     }
@@ -189,7 +189,7 @@ impl Stage {
         }
     }
 
-    /// A new name for a load without one.
+    /// Makes a new name for a load without one.
     pub fn new_load_id() -> String {
         // The standard library's hashers start from the system's randomness.
         format!("{:016x}", RandomState::new().hash_one(()))
@@ -221,7 +221,7 @@ impl Stage {
         .map(|_| ())
     }
 
-    /// All stages of the current database.
+    /// Finds all stages of the current database.
     pub fn find_all(client: &mut Client) -> Result<Vec<FoundStage>, Error> {
         let value = |property: &str| {
             format!(
@@ -263,7 +263,7 @@ impl Stage {
         suffix(&self.load_id)
     }
 
-    /// The statements that take the owner's name off, for a stage that becomes the target.
+    /// Writes the statements that take the owner's name off, for a stage that becomes the target.
     pub(super) fn disown(&self) -> Vec<String> {
         [LOAD_PROPERTY, TARGET_PROPERTY, MODE_PROPERTY, STRATEGY_PROPERTY]
             .map(|name| property(&self.name, "sp_dropextendedproperty", name, None))
@@ -381,12 +381,12 @@ pub fn is_stage_name(name: &str) -> bool {
     digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// `__bulkwire_` and eight hexadecimal digits of a load's name.
+/// Returns `__bulkwire_` and eight hexadecimal digits of a load's name.
 fn suffix(load_id: &str) -> String {
     format!("{MARK}{}", digits(load_id))
 }
 
-/// Eight hexadecimal digits of a load's name.
+/// Returns eight hexadecimal digits of a load's name.
 pub(crate) fn digits(load_id: &str) -> String {
     let digits: String = load_id.chars().filter(|c| *c != '-').take(8).collect();
     match digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -2,7 +2,7 @@
 
 use crate::{catalogue_row::CatalogueRow, table_name::quoted};
 
-/// The type of a row of `sys.columns` that is joined with its type.
+/// Returns the type of a row of `sys.columns` that is joined with its type.
 pub(super) fn type_text(row: &CatalogueRow<'_>) -> String {
     let name = row.text("type_name");
     if row.flag("is_user_defined") {

@@ -65,17 +65,17 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// A deadline `limit` from now; `None` never passes.
+    /// Makes a deadline `limit` from now; `None` never passes.
     pub fn after(limit: Option<Duration>) -> Self {
         Self { at: limit.map(|limit| Instant::now() + limit), limit: limit.unwrap_or_default() }
     }
 
-    /// The error of a wait that the deadline has ended.
+    /// Makes the error of a wait that the deadline has ended.
     pub(crate) fn passed(&self, host: &str) -> ConnectError {
         ConnectError::TimedOut { host: host.to_owned(), limit: self.limit }
     }
 
-    /// The time left: `None` without a limit, an error when there is none.
+    /// Returns the time left: `None` without a limit, an error when there is none.
     pub fn remaining(&self, host: &str) -> Result<Option<Duration>, ConnectError> {
         match self.at.map(|at| at.saturating_duration_since(Instant::now())) {
             Some(Duration::ZERO) => Err(self.passed(host)),
@@ -96,7 +96,7 @@ impl<'a> TimedSocket<'a> {
         Self { socket, deadline }
     }
 
-    /// The time left.
+    /// Returns the time left.
     fn left(&self) -> io::Result<Option<Duration>> {
         match self.deadline.at.map(|at| at.saturating_duration_since(Instant::now())) {
             Some(Duration::ZERO) => Err(io::ErrorKind::TimedOut.into()),

@@ -95,7 +95,7 @@ pub(super) fn client_config(trust: Trust, strict: bool) -> Result<ClientConfig, 
     Ok(config)
 }
 
-/// The certificates that this machine trusts.
+/// Returns the certificates that this machine trusts.
 pub(super) fn system_roots() -> Result<RootCertStore, TlsError> {
     trust::system_roots().map_err(|error| TlsError::NoRoots { reason: error.reason })
 }

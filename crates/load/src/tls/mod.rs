@@ -84,7 +84,7 @@ pub enum TlsError {
 }
 
 impl TlsError {
-    /// An older server does not know what it is asked.
+    /// Explains an error under `Strict`: an older server does not know TDS 8.0.
     fn in_strict(self) -> Self {
         match self {
             Self::Handshake(_) | Self::TimedOut | Self::Io(_) => Self::Strict(Box::new(self)),
@@ -136,14 +136,14 @@ impl TlsSettings {
         Ok(Self { client: Arc::new(certificates::client_config(trust, strict)?), name: server_name, pinned })
     }
 
-    /// TDS 8.0: TLS first, ALPN `tds/8.0`.
+    /// Runs the handshake of TDS 8.0: TLS first, ALPN `tds/8.0`.
     pub fn handshake_strict<S: Read + Write>(&self, socket: &mut S) -> Result<ClientConnection, TlsError> {
         let mut connection = self.connection()?;
         self.finish_strict(&mut connection, socket)?;
         Ok(connection)
     }
 
-    /// TDS 7.x: the handshake inside PRELOGIN packets, TLS 1.2 at most.
+    /// Runs the handshake of TDS 7.x inside PRELOGIN packets, TLS 1.2 at most.
     pub fn handshake_wrapped<S: Read + Write>(&self, socket: &mut S) -> Result<ClientConnection, TlsError> {
         let mut connection = self.connection()?;
         wrapped::handshake(&mut connection, socket, &mut Flights::default())
@@ -151,7 +151,7 @@ impl TlsSettings {
         Ok(connection)
     }
 
-    /// Either handshake, and what binds a sign-in to its session: nothing under TLS 1.3.
+    /// Runs either handshake, and returns the channel binding of its session: none under TLS 1.3.
     pub(crate) fn handshake_bound<S: Read + Write>(
         &self,
         tls: Tls,

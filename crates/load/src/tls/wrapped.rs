@@ -51,7 +51,7 @@ fn send_flight<S: Write>(
     socket.flush()
 }
 
-/// The payload of exactly one packet.
+/// Reads the payload of exactly one packet.
 fn read_packet<S: Read>(unwrapper: &mut Unwrapper, socket: &mut S) -> io::Result<Vec<u8>> {
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     while let Some(room) = unwrapper.header_room() {

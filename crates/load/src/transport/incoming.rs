@@ -46,7 +46,7 @@ impl Incoming {
         self.start == self.end
     }
 
-    /// The size of the server's packets, once a message of several has shown it.
+    /// Returns the size of the server's packets, once a message of several has shown it.
     pub(super) fn packet_size_bytes(&self) -> Option<usize> {
         self.packets.packet_size_bytes()
     }

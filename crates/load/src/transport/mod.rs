@@ -111,7 +111,7 @@ impl Transport {
         }
     }
 
-    /// The socket, for a TLS handshake on it.
+    /// Returns the socket, for a TLS handshake on it.
     pub(crate) fn socket(&self) -> &TcpStream {
         &self.shared.tcp
     }
@@ -121,8 +121,8 @@ impl Transport {
         *self.shared.lock() = Link::Tls(Box::new(connection));
     }
 
-    /// Login-only encryption: everything that follows is clear again. No TLS record may be outstanding; the server sends
-    /// none between its last handshake flight and the clear login response.
+    /// Ends login-only encryption: everything that follows is clear again. No TLS record may be outstanding; the server
+    /// sends none between its last handshake flight and the clear login response.
     pub(crate) fn stop_tls(&mut self) {
         *self.shared.lock() = Link::Clear;
     }
@@ -132,7 +132,7 @@ impl Transport {
         matches!(*self.shared.lock(), Link::Tls(_))
     }
 
-    /// Size of the packets to send.
+    /// Returns the size of the packets to send.
     pub(crate) fn packet_size(&mut self) -> &mut PacketSize {
         &mut self.packet_size
     }
@@ -144,7 +144,7 @@ impl Transport {
         self.shared.tcp.set_write_timeout(left)
     }
 
-    /// From now on the server may be silent for so long, and take its time (within bounds) over attentions.
+    /// Sets how long the server may be silent, and (within bounds) how long attentions may take.
     pub(crate) fn set_silence(&mut self, silence: Option<Duration>) -> io::Result<()> {
         let mut waits = self.shared.waits();
         waits.silence = silence;
@@ -165,7 +165,7 @@ impl Transport {
         self.deadline = deadline;
     }
 
-    /// A handle that can interrupt the current request.
+    /// Returns a handle that can interrupt the current request.
     pub(crate) fn canceller(&self) -> Canceller {
         Canceller::new(Arc::clone(&self.shared))
     }
@@ -175,7 +175,7 @@ impl Transport {
         (self.shared.bytes_sent.load(Ordering::Relaxed), self.shared.bytes_received.load(Ordering::Relaxed))
     }
 
-    /// Processor time of threads of its own that have received.
+    /// Returns the processor time of separate threads that have received.
     pub(crate) fn helpers_cpu(&self) -> Duration {
         Duration::from_nanos(self.shared.ahead_cpu_nanos.load(Ordering::Relaxed))
     }
@@ -228,7 +228,7 @@ impl Transport {
         }
     }
 
-    /// True once bytes of an answer are here; never waits. Used while a message is still being written.
+    /// Returns true once bytes of an answer are here; never waits. Used while a message is still being written.
     pub(crate) fn answer_pending(&mut self) -> Result<bool, Error> {
         let doing = "looking for an early answer";
         self.shared.tcp.set_nonblocking(true).map_err(|source| Error::io(doing, source))?;
@@ -242,7 +242,7 @@ impl Transport {
         }
     }
 
-    /// The request is over; the next one may start.
+    /// Ends the request, so that the next one may start.
     pub(crate) fn finish_request(&mut self) {
         self.shared.set_phase(Phase::Idle);
     }
@@ -294,7 +294,7 @@ impl Transport {
 }
 
 impl Drop for Transport {
-    /// A canceller may outlive the connection, but must not keep it open.
+    /// Closes the socket: a canceller may outlive the connection, but must not keep it open.
     fn drop(&mut self) {
         self.shut_down();
     }
@@ -313,8 +313,8 @@ impl Waits {
 }
 
 impl Shared {
-    /// A poisoned lock means that another thread panicked between two writes; the connection's own checks will find
-    /// what it left behind.
+    /// Locks the link. A poisoned lock means that another thread panicked between two writes; the connection's own
+    /// checks will find what it left behind.
     fn lock(&self) -> MutexGuard<'_, Link> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -386,7 +386,7 @@ fn write_all_vectored(shared: &Shared, mut slices: &mut [io::IoSlice<'_>]) -> io
     Ok(())
 }
 
-/// After a write that a slice of time ended: an error if there is none left.
+/// Returns an error if no time is left, after a write that a slice of time ended.
 fn wait_on(shared: &Shared, since: Instant, error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::Interrupted => Ok(()),

@@ -98,7 +98,7 @@ impl Outgoing {
     }
 }
 
-/// A header that announces bytes which do not follow would have the server read the next packet wrongly.
+/// Makes the error of a header that announces bytes which do not follow: the server would read the next packet wrongly.
 fn beyond() -> Error {
     Error::internal("a packet was planned beyond its payload")
 }

@@ -574,7 +574,7 @@ pub(crate) fn place_of(name: &ObjectName) -> Place {
     if name.is_session_own() { Place::Temporary } else { Place::Shared }
 }
 
-/// The store's name of an object. `number` is that of the session's names in tempdb.
+/// Returns the store's name of an object. `number` is that of the session's names in tempdb.
 fn key_of(name: &ObjectName, database: &str, number: u64) -> String {
     if name.is_session_own() {
         return own_key(&name.name, number);

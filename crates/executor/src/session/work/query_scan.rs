@@ -11,7 +11,7 @@ use tsql::SqlError;
 pub(crate) struct QueryScan(Scan);
 
 impl QueryScan {
-    /// The storage's own scan.
+    /// Returns the storage's own scan.
     pub fn into_inner(self) -> Scan {
         self.0
     }

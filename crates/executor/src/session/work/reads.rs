@@ -26,8 +26,8 @@ impl StatementReads {
     }
 }
 
-/// A statement begins, or has ended: the next one sees what is committed by then. `keeps`: under SNAPSHOT, whose transactions go on
-/// with what they have read first.
+/// Renews the read state when a statement begins or has ended: the next one sees everything committed by then. `keeps`:
+/// under SNAPSHOT, whose transactions keep the state that they have read first.
 pub(crate) fn renew_reads(work: &mut Work, keeps: bool) {
     if work.reads_fixed {
         return;
@@ -154,7 +154,7 @@ pub(crate) fn rows_at(
     work.write(table.place, |transaction| transaction.open(table.id)?.rows_at(locators))
 }
 
-/// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
+/// Opens a table as it is now, after waiting for its lock. Errors: 208 if it is gone.
 pub(crate) fn refresh(work: &Work, table: &OpenTable) -> Result<OpenTable, SqlError> {
     let info = work.write(table.place, |transaction| Ok(transaction.table_of(table.id)))?;
     let gone = || errors::INVALID_OBJECT.with([&table.definition.qualified_name()]);

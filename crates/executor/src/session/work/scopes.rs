@@ -13,13 +13,13 @@ use crate::session::work::temporary::hiding_key;
 use crate::session::work::variables;
 use crate::session::work::variables::TableScope;
 
-/// A batch or procedure begins: it sees no table variable but its own.
+/// Begins a batch or procedure: it sees only its own table variables.
 pub(crate) fn enter(work: &mut Work) {
     let hiding = work.scopes.last().map(|scope| Arc::clone(&scope.hiding)).unwrap_or_default();
     work.scopes.push(Arc::new(TableScope { hiding, ..TableScope::default() }));
 }
 
-/// A batch or procedure ends: drops its table variables, and a procedure's temporary tables.
+/// Ends a batch or procedure: drops its table variables, and a procedure's temporary tables.
 pub(crate) fn leave(work: &mut Work) -> Result<(), SqlError> {
     let Some(scope) = work.scopes.pop() else { return Ok(()) };
     variables::drop_variables(work, scope.own_tables());
@@ -58,7 +58,8 @@ pub(crate) fn may_hide(work: &Work, table: &OpenTable) -> bool {
     table.place == Place::Temporary && work.scopes.len() > 1 && !work.scopes.last().is_some_and(own)
 }
 
-/// The name in the store of a new temporary table that is to hide one of the same name; None if that [may not be](may_hide).
+/// Returns the name in the store of a new temporary table that is to hide one of the same name; `None` if that [may not
+/// be](may_hide).
 pub(crate) fn hide(work: &mut Work, hidden: &OpenTable, definition: &TableDefinition) -> Option<String> {
     if !may_hide(work, hidden) {
         return None;
@@ -82,7 +83,7 @@ pub(crate) fn note_global(work: &mut Work, id: TableId) {
     work.temporary.add_global(id);
 }
 
-/// All temporary objects go.
+/// Drops all temporary objects.
 pub(crate) fn drop_temporary(work: &mut Work) {
     work.temporary.clear();
 }

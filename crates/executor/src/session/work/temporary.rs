@@ -13,12 +13,12 @@ use crate::session::work::Place;
 
 const TEMPDB: &str = "tempdb";
 
-/// The name of a `#` object in the store. `number` is that of the session.
+/// Returns the name of a `#` object in the store. `number` is that of the session.
 pub(crate) fn own_key(name: &str, number: u64) -> String {
     format!("{}.{number}", global_key(name))
 }
 
-/// The name in the store of a `#` object that hides one of the same name, which a caller has made.
+/// Returns the name in the store of a `#` object that hides one of the same name, which a caller has made.
 pub(crate) fn hiding_key(name: &str, number: u64, object_id: i32) -> String {
     format!("{}{HIDES}{object_id}", own_key(name, number))
 }
@@ -26,12 +26,12 @@ pub(crate) fn hiding_key(name: &str, number: u64, object_id: i32) -> String {
 /// The separator between the number of a session and that of an object in such a name.
 const HIDES: char = '+';
 
-/// The name of a table variable in the store.
+/// Returns the name of a table variable in the store.
 pub(crate) fn variable_key(name: &str, number: u64, object_id: i32) -> String {
     format!("{}.{number}.{object_id}", global_key(name))
 }
 
-/// The name of a `##` object in the store.
+/// Returns the name of a `##` object in the store.
 pub(crate) fn global_key(name: &str) -> String {
     store_key(TEMPDB, "dbo", name)
 }
@@ -52,7 +52,7 @@ pub(crate) fn place_of_key(key: &str, number: u64) -> Option<Place> {
     }
 }
 
-/// The parts of a name between its points.
+/// Returns the parts of a name between its points.
 fn unescaped_parts(key: &str) -> impl Iterator<Item = &str> {
     let mut escaped = false;
     key.split(move |letter| match letter {
@@ -90,7 +90,7 @@ impl TemporaryObjects {
         }
     }
 
-    /// The suffix of its names in the store.
+    /// Returns the suffix of the session's names in the store.
     pub fn number(&self) -> u64 {
         self.number
     }

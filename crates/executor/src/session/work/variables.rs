@@ -51,19 +51,19 @@ pub(crate) enum VariableAccess {
 }
 
 impl VariableTable {
-    /// The table with restricted access.
+    /// Restricts the access to the table.
     pub fn with_access(self, access: VariableAccess) -> VariableTable {
         VariableTable { access, ..self }
     }
 
-    /// The table for a scope that may only read it.
+    /// Lends the table to a scope that may only read it.
     pub fn lent(&self, access: VariableAccess) -> VariableTable {
         VariableTable { access, borrowed: true, ..self.clone() }
     }
 }
 
 impl TableScope {
-    /// The table of a name: a variable's with its `@`, or `inserted` or `deleted`.
+    /// Finds the table of a name: a variable's with its `@`, or `inserted` or `deleted`.
     pub fn table(&self, name: &str) -> Option<&VariableTable> {
         if self.variables.is_empty() { None } else { self.variables.get(&name.to_lowercase()) }
     }
@@ -147,7 +147,7 @@ pub(crate) fn take_variable(work: &mut Work, name: &str) -> Option<VariableTable
     work.scopes.last_mut().and_then(|scope| Arc::make_mut(scope).variables.remove(&name.to_lowercase()))
 }
 
-/// The table that the innermost scope has under a name.
+/// Finds the table that the innermost scope has under a name.
 pub(crate) fn variable_named<'w>(work: &'w Work, name: &str) -> Option<&'w VariableTable> {
     work.scopes.last()?.table(name)
 }

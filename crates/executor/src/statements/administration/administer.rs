@@ -261,13 +261,13 @@ fn back_up(
     Ok((database.name.clone(), result?, start.elapsed()))
 }
 
-/// The text of an expression that is a literal or a variable.
+/// Returns the text of an expression that is a literal or a variable.
 async fn text_value(session: &mut Session, expr: &Expr, frame: &Frame) -> Result<String, SqlError> {
     let (value, sql_type) = evaluate::value(session, expr, frame).await?;
     Ok(if value.is_null() { String::new() } else { display(&value, &sql_type) })
 }
 
-/// The least tier of an edition.
+/// Returns the least tier of an edition.
 fn least_of(edition: &str) -> Option<ServiceTier> {
     ServiceTier::ALL.into_iter().find(|tier| {
         let business = *tier == ServiceTier::WebBusiness && edition.eq_ignore_ascii_case("Business");

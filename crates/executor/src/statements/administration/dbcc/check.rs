@@ -319,7 +319,7 @@ fn checked(
     waiting(|| check(&mut transaction)).map_err(|error| store_error(error.into()))
 }
 
-/// Of a table that has no pages: all of it is read, and its checksums with it.
+/// Checks a table that has no pages: reads all of it, which verifies its checksums.
 fn read_all(session: &Session, table: &OpenTable, messages: &mut Vec<Message>) {
     let open = reads::opener(&session.work, table, Reads::Latest);
     let failed = waiting(|| match open(None, None) {
@@ -343,7 +343,7 @@ fn key_of(definition: &TableDefinition) -> String {
     store_key(&definition.database, &definition.schema, &definition.name)
 }
 
-/// A table's name, with its schema unless that is dbo.
+/// Returns a table's name, with its schema unless that is dbo.
 fn shown_name(definition: &TableDefinition) -> String {
     match same_name(&definition.schema, "dbo") {
         true => definition.name.clone(),
@@ -401,7 +401,7 @@ impl Describe<'_> {
         }
     }
 
-    /// Index and partition of a finding.
+    /// Returns index and partition of a finding.
     fn index(&self, finding: &Finding) -> (i32, i64) {
         let found = self.definition.and_then(|definition| {
             let table = self.figures?.table(definition)?;
@@ -411,7 +411,7 @@ impl Describe<'_> {
         found.unwrap_or((0, 0))
     }
 
-    /// Number, class and text; a page that cannot be read has two.
+    /// Returns number, class and text of the messages; a page that cannot be read has two.
     fn texts(&self, finding: &Finding, object: i32, index: i32, partition: i64) -> Vec<(i32, u8, String)> {
         let page = page_text(finding.page);
         let slot = finding.slot.unwrap_or(0);

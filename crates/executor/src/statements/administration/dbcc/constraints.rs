@@ -45,7 +45,7 @@ impl Constraint<'_> {
         }
     }
 
-    /// The columns that a broken row is shown by.
+    /// Returns the columns that a broken row is shown by.
     fn columns(&self, table: &TableDefinition) -> Vec<usize> {
         match self {
             Constraint::Check(check) => {
@@ -87,8 +87,8 @@ impl Constraint<'_> {
     }
 }
 
-/// DBCC CHECKCONSTRAINTS: of a table, of one constraint, or of the current database. Rows that violate one are shown by the
-/// constraint's columns. Errors: 2501.
+/// Runs DBCC CHECKCONSTRAINTS of a table, of one constraint, or of the current database. Rows that violate one are
+/// shown by the constraint's columns. Errors: 2501.
 pub async fn run(
     session: &mut Session,
     dbcc: &Dbcc,
@@ -120,7 +120,7 @@ pub async fn run(
     }
 }
 
-/// The tables of an argument, and the constraint if it names one.
+/// Finds the tables of an argument, and the constraint if it names one.
 fn constrained(
     session: &Session,
     argument: Option<&Argument>,
@@ -206,7 +206,7 @@ async fn broken_rows(
     Ok(())
 }
 
-/// A table as a query names it.
+/// Names a table for a query.
 fn source(table: &TableDefinition) -> String {
     match table.name.starts_with('#') {
         true => quoted(&table.name),

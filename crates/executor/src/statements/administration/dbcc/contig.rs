@@ -133,7 +133,7 @@ fn leaves(figures: &Figures, table: &TableDefinition, detail: ScanDetail) -> Res
     Ok(leaves)
 }
 
-/// With FAST what needs a look at the leaves is NULL.
+/// Makes a row of the result; with FAST the figures that need a look at the leaves are NULL.
 fn row(shown: &Shown, fast: bool) -> Vec<Datum> {
     let pages = &shown.pages;
     let count = |value: u64| Datum::Int(value as i64);
@@ -168,7 +168,7 @@ fn logical(shown: &Shown) -> f64 {
     if shown.is_heap { 0.0 } else { shown.pages.fragmentation_percent }
 }
 
-/// The lines of the printed form.
+/// Writes the lines of the printed form.
 fn report(shown: &Shown, database_id: i32, fast: bool) -> Vec<String> {
     let pages = &shown.pages;
     let mut lines = vec![

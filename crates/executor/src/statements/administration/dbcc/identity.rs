@@ -27,7 +27,7 @@ enum Reseeding {
     At(i64),
 }
 
-/// DBCC CHECKIDENT. Errors: 2501 without the table, 7997 without an identity, 2560 for other arguments.
+/// Runs DBCC CHECKIDENT. Errors: 2501 without the table, 7997 without an identity, 2560 for other arguments.
 pub async fn run(
     session: &mut Session,
     dbcc: &Dbcc,

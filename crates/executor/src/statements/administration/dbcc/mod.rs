@@ -128,7 +128,7 @@ pub async fn run(
     Ok(())
 }
 
-/// The message and the DONE that end every command.
+/// Sends the message and the DONE that end every command.
 pub async fn done(session: &mut Session, dbcc: &Dbcc, rows: Option<u64>, frame: &Frame, output: &mut Output) {
     session.last.error = 0;
     if !dbcc.has("NO_INFOMSGS") {
@@ -160,7 +160,7 @@ async fn evaluated(
     Ok(values)
 }
 
-/// The database of an argument: the current one if it is left out, 0 or NULL. Errors: 2520, 2521.
+/// Finds the database of an argument: the current one if it is left out, 0 or NULL. Errors: 2520, 2521.
 pub(crate) fn database_named(
     session: &Session,
     argument: Option<&Argument>,
@@ -193,7 +193,7 @@ pub(crate) fn database_named(
     })
 }
 
-/// The table of an argument: a name, or an object id. Errors: 2501, 2560.
+/// Finds the table of an argument: a name, or an object id. Errors: 2501, 2560.
 pub(crate) fn table_named(session: &Session, argument: &Argument) -> Result<OpenTable, SqlError> {
     let missing = |name: &str| {
         let text =
@@ -278,13 +278,13 @@ async fn log_info(
     rows(session, &view, output).await
 }
 
-/// 2528: what every command says at its end.
+/// Makes message 2528, which ends every command.
 fn completed() -> SqlError {
     let text = "DBCC execution completed. If DBCC printed error messages, contact your system administrator.";
     SqlError::new(2528, 0, 1, text)
 }
 
-/// 2526.
+/// Makes error 2526.
 fn incorrect() -> SqlError {
     let text = "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options.";
     SqlError::new(2526, 16, 2, text)
