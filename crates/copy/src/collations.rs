@@ -38,7 +38,7 @@ impl Collations {
         }
     }
 
-    /// The same for columns that name their collations in their metadata.
+    /// Applies the treatment to columns that name their collations in their metadata.
     pub(crate) fn applied(&self, schema: SchemaRef) -> SchemaRef {
         if *self == Self::Keep {
             return schema;

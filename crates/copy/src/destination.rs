@@ -68,7 +68,7 @@ pub trait Destination: Send {
     /// Returns the name for messages, without secrets.
     fn name(&self) -> String;
 
-    /// The form in which it wants its rows.
+    /// Returns the form in which the destination wants its rows.
     ///
     /// # Errors
     /// It cannot be reached.

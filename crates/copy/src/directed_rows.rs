@@ -38,7 +38,7 @@ pub struct ActionCounts {
     pub skipped: u64,
 }
 
-/// The schema with codes in place of the words in the column `action`, under the name that a stage has for them.
+/// Puts codes in place of the words in the column `action` of a schema, under the name that a stage has for them.
 pub(crate) fn staged_schema(schema: &Schema, action: &str) -> Result<SchemaRef, CopyError> {
     let index = index_of(schema, action)?;
     let field = schema.field(index);
@@ -164,7 +164,7 @@ impl Directing {
         Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns.collect())?)
     }
 
-    /// A column that must have a value in this row and has none.
+    /// Finds a column that must have a value in this row and has none.
     fn lacking(&self, rows: &RecordBatch, at: usize, action: RowAction) -> Option<usize> {
         let needs_all = action != RowAction::Delete;
         self.required.iter().copied().filter(|_| needs_all).find(|column| rows.column(*column).is_null(at))

@@ -196,7 +196,8 @@ fn scheme_of(text: &str) -> Option<String> {
     is_scheme.then(|| scheme.to_ascii_lowercase())
 }
 
-/// `mssql://user@host:port/database/schema.table?keyword=value`, or `mssql:schema.table` with the connection of `url`.
+/// Parses `mssql://user@host:port/database/schema.table?keyword=value`, or `mssql:schema.table` with the connection of
+/// `url`.
 fn sql_server(
     text: &str,
     url: Option<&str>,

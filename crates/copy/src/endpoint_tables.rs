@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Endpoint {
-    /// The tables and views of a database.
+    /// Lists the tables and views of a database.
     ///
     /// # Errors
     /// It is none, or cannot be reached.
@@ -29,7 +29,7 @@ impl Endpoint {
         }
     }
 
-    /// The endpoint of one of its tables.
+    /// Returns the endpoint of one of its tables.
     pub fn with_table(&self, table: &ListedTable) -> Self {
         match self {
             Self::SqlServer(endpoint) => Self::SqlServer(Box::new(SqlServerEndpoint {

@@ -116,7 +116,7 @@ pub enum CopyError {
 }
 
 impl CopyError {
-    /// An error of an endpoint that has errors of its own.
+    /// Wraps an error of an endpoint that has errors of its own.
     pub fn endpoint(endpoint: impl Into<String>, source: impl Into<BoxError>) -> Self {
         Self::Endpoint { endpoint: endpoint.into(), source: source.into() }
     }
@@ -131,7 +131,7 @@ impl CopyError {
         }
     }
 
-    /// An error that came through a stream of rows: one of a copy is itself.
+    /// Unwraps an error that came through a stream of rows, if it is one of a copy.
     pub fn from_stream(error: BoxError) -> Self {
         let error = match error.downcast::<Self>() {
             Ok(error) => return *error,
@@ -143,7 +143,7 @@ impl CopyError {
         }
     }
 
-    /// An error of SQL Server.
+    /// Wraps an error of SQL Server.
     pub fn client(endpoint: impl Into<String>, source: load::Error) -> Self {
         Self::Client { endpoint: endpoint.into(), source: Box::new(source) }
     }
@@ -152,7 +152,7 @@ impl CopyError {
 /// Characters of a statement that an error shows.
 const STATEMENT_CHARS_MAX: usize = 200;
 
-/// The beginning of a statement on one line: a long one would hide the reason behind it.
+/// Shortens a statement to one line: a long one would hide the reason behind it.
 pub fn shortened(statement: &str) -> String {
     let line = statement.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(STATEMENT_CHARS_MAX) {
@@ -161,7 +161,7 @@ pub fn shortened(statement: &str) -> String {
     }
 }
 
-/// The words of an error behind the number of its row, which they may have too.
+/// Puts the number of its row before an error's words, which may have the number too.
 fn of_row(row: u64, error: &dyn Error) -> String {
     let text = error.to_string();
     let number = format!("row {}", row + 1);

@@ -52,7 +52,7 @@ pub struct FileDestination {
 }
 
 impl FileDestination {
-    /// The file or directory at a path; `-` is standard output.
+    /// Makes a destination of the file or directory at a path; `-` is standard output.
     ///
     /// # Errors
     /// Several files cannot go to standard output.
@@ -80,7 +80,7 @@ impl FileDestination {
         self.write.split_rows.is_some() || self.write.partition_by.is_some() || is_directory(&self.path)
     }
 
-    /// The file, or one as they stand in the directory.
+    /// Returns the location of the file, or of a file in the directory.
     fn location(&self) -> Location {
         match self.is_folder() {
             true => Location::Path("part.parquet".into()),
@@ -103,7 +103,7 @@ impl FileDestination {
         }
     }
 
-    /// The format; that of a file of bcp depends on the columns.
+    /// Returns the format; that of a file of bcp depends on the columns.
     fn format(&self, schema: Option<&SchemaRef>) -> Result<(Format, Compression), CopyError> {
         let columns = schema.map(|schema| columns_of(schema)).transpose();
         self.write.formats.of(&self.location(), columns.ok().flatten().as_deref())

@@ -176,7 +176,7 @@ fn first_csv_flag(flags: &FileOptions) -> Option<&'static str> {
     .find_map(|(flag, given)| given.then_some(flag))
 }
 
-/// `\t`, `\n`, `\r`, `\0`, `\\` and `\xHH` as shells and bcp users write them.
+/// Replaces `\t`, `\n`, `\r`, `\0`, `\\` and `\xHH`, as shells and bcp users write them.
 fn unescape(text: &str) -> Result<String, CopyError> {
     let mut out = String::new();
     let mut chars = text.chars();

@@ -25,7 +25,7 @@ impl FileFormats {
         Self(Arc::new(rule))
     }
 
-    /// The format of a file.
+    /// Returns the format of a file.
     ///
     /// # Errors
     /// Nothing says which it is.

@@ -9,7 +9,7 @@ use formats::{Location, objects::is_object_url};
 
 use crate::{error::CopyError, lake, object_set::objects_of};
 
-/// The files of a path or the objects of a URL, in the order of their names.
+/// Lists the files of a path or the objects of a URL, in the order of their names.
 ///
 /// # Errors
 /// There is none, or a directory cannot be read.
@@ -51,8 +51,8 @@ fn unreadable(path: &Path, error: io::Error) -> CopyError {
     CopyError::endpoint(path.display().to_string(), error)
 }
 
-/// The files of a directory and those below it. Names with a dot or an underscore in front are those of unfinished files and of
-/// notes.
+/// Collects the files of a directory and those below it. Skips names with a dot or an underscore in front, which
+/// unfinished files and notes have.
 fn collect(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), CopyError> {
     for entry in fs::read_dir(directory).map_err(|error| unreadable(directory, error))? {
         let path = entry.map_err(|error| unreadable(directory, error))?.path();
@@ -75,7 +75,7 @@ fn collect(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), CopyError> 
     Ok(())
 }
 
-/// The files that fit a pattern: `*`, `?` and `[a-z]` within a name, `**` for any number of directories.
+/// Lists the files that fit a pattern: `*`, `?` and `[a-z]` within a name, `**` for any number of directories.
 fn matching(pattern: &Path) -> Result<Vec<PathBuf>, CopyError> {
     let mut reached = vec![PathBuf::new()];
     for component in pattern.components() {
@@ -105,7 +105,7 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, CopyError> {
     Ok(reached.into_iter().filter(|path| !path.is_dir()).collect())
 }
 
-/// The names in a directory; none if it is not one.
+/// Lists the names in a directory; none if it is not one.
 fn entries(path: &Path) -> Result<Vec<String>, CopyError> {
     let directory = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     if !directory.is_dir() {
@@ -120,7 +120,7 @@ fn entries(path: &Path) -> Result<Vec<String>, CopyError> {
         .collect()
 }
 
-/// A directory and all below it, links left out: they could lead in a circle.
+/// Lists a directory and all below it, without links, which could lead in a circle.
 fn below(path: &Path, found: &mut Vec<PathBuf>) -> Result<(), CopyError> {
     found.push(path.to_owned());
     for entry in entries(path)? {

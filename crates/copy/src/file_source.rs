@@ -54,7 +54,7 @@ struct OneFile {
 }
 
 impl FileSource {
-    /// The files of an endpoint.
+    /// Makes a source of an endpoint's files.
     ///
     /// # Errors
     /// There are none, or the format of one is unknown.
@@ -81,7 +81,7 @@ impl FileSource {
         })
     }
 
-    /// Text is no longer read for its types when this is asked for.
+    /// Sets the interruption that ends the reading of text for its types.
     #[must_use]
     pub fn interrupted_by(self, interruption: Option<Interruption>) -> Self {
         Self { interruption, ..self }
@@ -113,7 +113,7 @@ impl FileSource {
             })
     }
 
-    /// The reader of the first file. That of a pipe is kept, since there is no second.
+    /// Reads the first file's schema. Keeps the reader of a pipe, which can be opened only once.
     fn first_schema(&mut self) -> Result<SchemaRef, CopyError> {
         if let Some(reader) = &self.pending {
             return Ok(reader.schema());

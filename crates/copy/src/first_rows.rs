@@ -22,7 +22,7 @@ pub struct FirstRows {
 }
 
 impl FirstRows {
-    /// The first `rows` rows of `inner`, those that cannot be read included.
+    /// Limits `inner` to its first `rows` rows, including those that cannot be read.
     pub fn new(inner: Box<dyn Source>, rows: u64) -> Self {
         Self { inner, rows, read: Arc::default() }
     }

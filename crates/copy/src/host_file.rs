@@ -98,7 +98,7 @@ impl HostLayout {
         }))
     }
 
-    /// The format of a file of this layout with `columns`; without columns, those of the format file.
+    /// Makes the format of a file of this layout with `columns`; without columns, with those of the format file.
     ///
     /// # Errors
     /// The format file does not fit the columns.

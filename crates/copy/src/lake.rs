@@ -71,7 +71,7 @@ pub(crate) fn refuse_folder(folder: &Path) -> Result<(), CopyError> {
     Ok(())
 }
 
-/// The table whose own folder this is.
+/// Recognises the table whose own folder this is.
 fn lake_at(folder: &Path) -> Option<Lake> {
     if let Some((_, lake)) = KINDS.into_iter().find(|(name, _)| folder.join(name).is_dir()) {
         return Some(lake);

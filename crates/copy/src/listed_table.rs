@@ -41,7 +41,7 @@ impl TablePatterns {
             })
     }
 
-    /// The first pattern that means none of `tables`.
+    /// Returns the first pattern that selects none of `tables`.
     pub fn without_tables<'a>(&'a self, tables: &[ListedTable]) -> Option<&'a str> {
         self.included.iter().map(String::as_str).find(|pattern| {
             let one = Self { included: vec![(*pattern).to_owned()], excluded: Vec::new() };
@@ -51,7 +51,7 @@ impl TablePatterns {
 }
 
 impl ListedTable {
-    /// `schema.name`, as a pattern spells it.
+    /// Returns `schema.name`, as a pattern spells it.
     pub fn full_name(&self) -> String {
         match &self.schema {
             Some(schema) => format!("{schema}.{}", self.name),
@@ -61,7 +61,7 @@ impl ListedTable {
 }
 
 impl ListedTable {
-    /// The name as an endpoint spells it: a part with a dot, a quote or a bracket stands between quotes.
+    /// Returns the name as an endpoint spells it: a part with a dot, a quote or a bracket stands between quotes.
     pub fn quoted_name(&self) -> String {
         let quoted = |part: &str| match part.contains(['.', '"', '[']) {
             true => format!("\"{}\"", part.replace('"', "\"\"")),

@@ -26,7 +26,7 @@ pub enum Reader {
 }
 
 impl Reader {
-    /// A reader that ends at the first row that does not have the file's columns.
+    /// Makes a reader that ends at the first row that does not have the file's columns.
     pub fn typed(reader: Box<dyn BatchReader>) -> Self {
         Self::Typed { reader, rejects: None }
     }
@@ -46,7 +46,7 @@ impl Reader {
         }
     }
 
-    /// CPU time of those threads since it was last asked for.
+    /// Takes the CPU time of those threads since the last call.
     fn take_helpers_cpu(&mut self) -> Duration {
         match self {
             Self::Typed { reader, .. } => reader.take_helpers_cpu(),
@@ -90,7 +90,7 @@ impl Reader {
         }
     }
 
-    /// The line of each row, if the format has lines.
+    /// Returns the line of each row, if the format has lines.
     pub fn lines(&self) -> Option<RowLines> {
         match self {
             Self::Typed { reader, .. } => reader.lines(),
@@ -98,7 +98,7 @@ impl Reader {
         }
     }
 
-    /// The file's encoding, where rows are handed out as text decoded from it.
+    /// Returns the file's encoding, where rows are handed out as text decoded from it.
     pub fn text_encoding(&self) -> Option<Encoding> {
         match self {
             Self::Typed { reader, .. } => reader.text_encoding(),
@@ -106,8 +106,8 @@ impl Reader {
         }
     }
 
-    /// The next batch, with the rows among its own that cannot be read. Those that stand behind the last batch come with an
-    /// empty one.
+    /// Returns the next batch, with the rows among its own that cannot be read. Those that stand behind the last batch
+    /// come with an empty one.
     fn next(&mut self) -> (Option<Result<SourceBatch, FormatError>>, Vec<bcp::RejectedRow>) {
         match self {
             Self::Typed { reader, rejects } => {

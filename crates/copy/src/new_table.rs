@@ -44,7 +44,7 @@ pub(crate) struct Creation {
 }
 
 impl NewTable<'_> {
-    /// CREATE TABLE for a source.
+    /// Writes CREATE TABLE for a source.
     pub(crate) fn creation(&self, source: &mut dyn Source, form: ReadForm) -> Result<Creation, CopyError> {
         match source.table_shape()? {
             Some(shape) => self.like(shape, source, form),
@@ -52,7 +52,7 @@ impl NewTable<'_> {
         }
     }
 
-    /// A table like one of SQL Server.
+    /// Makes a table like one of SQL Server.
     fn like(
         &self,
         shape: TableShape,
@@ -82,7 +82,7 @@ impl NewTable<'_> {
         Ok(Creation { statement, shape: self.with_keys.then_some(copied), notes })
     }
 
-    /// A table for the columns of anything else.
+    /// Makes a table for the columns of any other source.
     fn of_columns(&self, source: &mut dyn Source, form: ReadForm) -> Result<Creation, CopyError> {
         let columns = source.new_columns(form)?;
         let schema = self.collations.applied(without_rowversions(&columns.schema));
@@ -226,8 +226,8 @@ pub(crate) fn drop_if_empty(client: &mut Client, table: &TableName) -> Result<bo
     Ok(matches!(object, Some(Value::Null)))
 }
 
-/// The shape of a table as another database can have it: types of its own database, file groups and what a second table lacks are
-/// left out. Without keys only columns, lengths, nullability, collations and identity remain.
+/// Converts the shape of a table for another database: leaves out types of its own database, file groups and features
+/// that a second table lacks. Without keys only columns, lengths, nullability, collations and identity remain.
 fn transplanted(
     shape: TableShape,
     table: &TableName,

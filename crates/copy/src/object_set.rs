@@ -7,7 +7,8 @@ use crate::error::CopyError;
 use crate::file_set::{is_like, is_pattern};
 use crate::lake;
 
-/// The objects of a URL, in the order of their names. A web server has no patterns and no folders: its URL is one file.
+/// Lists the objects of a URL, in the order of their names. A web server has no patterns and no folders: its URL is one
+/// file.
 pub(crate) fn objects_of(url: &str) -> Result<Vec<Location>, CopyError> {
     if is_web_url(url) {
         return Ok(vec![Location::source(url)]);
@@ -38,7 +39,7 @@ fn named(mut found: Vec<ListedObject>, url: &str, nothing: &str) -> Result<Vec<L
     Ok(found.iter().map(|object| Location::Object(ObjectLocation::listed(object))).collect())
 }
 
-/// Scheme and bucket with a slash, and the key.
+/// Splits a URL into scheme and bucket with a slash, and the key.
 fn parts(url: &str) -> (&str, &str) {
     let start = url.find("://").map_or(0, |at| at + 3);
     let slash = url.get(start..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| start + at + 1);
@@ -49,8 +50,8 @@ fn listed(folder: &str) -> Result<Vec<ListedObject>, CopyError> {
     list(folder, usize::MAX).map_err(|error| CopyError::endpoint(shown_url(folder), error))
 }
 
-/// The objects of a folder and those below it. Names with a dot or an underscore in front are those of unfinished files and of
-/// notes.
+/// Lists the objects of a folder and those below it. Skips names with a dot or an underscore in front, which unfinished
+/// files and notes have.
 fn of_folder(folder: &str) -> Result<Vec<ListedObject>, CopyError> {
     let mut found = Vec::new();
     let all = listed(folder)?;
@@ -75,7 +76,7 @@ fn of_folder(folder: &str) -> Result<Vec<ListedObject>, CopyError> {
     Ok(found)
 }
 
-/// The objects that fit a pattern: `*`, `?` and `[a-z]` within a name, `**` for any number of folders.
+/// Lists the objects that fit a pattern: `*`, `?` and `[a-z]` within a name, `**` for any number of folders.
 fn of_pattern(url: &str, root: &str, key: &str) -> Result<Vec<Location>, CopyError> {
     let pattern: Vec<&str> = key.split('/').collect();
     let known = pattern.iter().take_while(|name| !is_pattern(name)).count();

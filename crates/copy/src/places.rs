@@ -45,7 +45,7 @@ impl Places {
         self.parts().clear();
     }
 
-    /// The place of a row of the source.
+    /// Returns the place of a row of the source.
     pub fn of(&self, row: u64, source: &str) -> Place {
         let parts = self.parts();
         match parts.iter().rev().find(|part| part.first_row <= row) {

@@ -46,7 +46,7 @@ pub struct Rejected<'a> {
 }
 
 impl Rejected<'_> {
-    /// The object of one line. Bytes that are not UTF-8 are given in hexadecimal.
+    /// Makes the object of one line. Bytes that are not UTF-8 are given in hexadecimal.
     fn to_json(&self) -> Value {
         let mut object = Map::new();
         let mut put = |key: &str, value: Option<Value>| {
@@ -225,7 +225,7 @@ impl Rejects {
     }
 }
 
-/// The line for a row that does not fit its file's description.
+/// Makes the line for a row that does not fit its file's description.
 pub fn of_file<'a>(file: &'a str, row: &'a bcp::RejectedRow) -> Rejected<'a> {
     let base = Rejected {
         file,
@@ -256,12 +256,12 @@ pub fn of_file<'a>(file: &'a str, row: &'a bcp::RejectedRow) -> Rejected<'a> {
     }
 }
 
-/// The encoding's name unless it is UTF-8: without it, a row's bytes cannot be restored from its text.
+/// Returns the encoding's name unless it is UTF-8: without it, a row's bytes cannot be restored from its text.
 fn foreign(encoding: Encoding) -> Option<String> {
     (encoding != Encoding::Utf8).then(|| encoding.to_string())
 }
 
-/// The line for a row that a load refused. `encoding` is the file's, if its rows are text decoded from it.
+/// Makes the line for a row that a load refused. `encoding` is the file's, if its rows are text decoded from it.
 pub fn of_load<'a>(file: &'a str, encoding: Option<Encoding>, row: &'a RejectedRow) -> Rejected<'a> {
     if let Some(unfit) = unfit(row) {
         return of_file(file, unfit);
@@ -310,7 +310,7 @@ pub fn of_load<'a>(file: &'a str, encoding: Option<Encoding>, row: &'a RejectedR
     }
 }
 
-/// The malformed row of a file, if the error is about one.
+/// Returns the malformed row of a file, if the error is about one.
 pub fn unfit(row: &RejectedRow) -> Option<&bcp::RejectedRow> {
     match &row.reason {
         RejectReason::Source(error) => error.downcast_ref::<UnfitRow>().map(|unfit| &unfit.row),
@@ -318,7 +318,7 @@ pub fn unfit(row: &RejectedRow) -> Option<&bcp::RejectedRow> {
     }
 }
 
-/// The columns of a single row by name, as text.
+/// Returns the columns of a single row by name, as text.
 fn values(batch: &RecordBatch) -> Option<Value> {
     if batch.num_rows() == 0 {
         return None;

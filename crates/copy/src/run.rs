@@ -117,7 +117,7 @@ pub fn transformed(
     Ok(Box::new(TransformedSource::new(source, Arc::clone(engine), transformation, lookups)))
 }
 
-/// The copies that are meant, and whether each can be continued.
+/// Makes the copies to run, and tells for each if it can be continued.
 fn tasks(
     spec: &Spec,
     engine: Option<&Arc<dyn TransformEngine>>,
@@ -156,7 +156,7 @@ fn tasks(
     Ok((tasks, resumable))
 }
 
-/// The copy of one table.
+/// Makes the copy of one table.
 fn task(
     spec: &Spec,
     engine: Option<&Arc<dyn TransformEngine>>,

@@ -15,7 +15,8 @@ pub(crate) fn connect(config: &Config, endpoint: &str) -> Result<Client, CopyErr
     Client::connect(config).map_err(|error| CopyError::client(endpoint, error))
 }
 
-/// The tables and views of a database, largest first. Those of the system, and those in which bulkwire records loads, are left out.
+/// Lists the tables and views of a database, largest first. Leaves out those of the system, and those in which bulkwire
+/// records loads.
 ///
 /// # Errors
 /// Those of the client.
@@ -62,7 +63,7 @@ pub fn server_tables(endpoint: &SqlServerEndpoint) -> Result<Vec<ListedTable>, C
     Ok(tables)
 }
 
-/// A number for each object; none where the server does not tell.
+/// Asks for a number for each object; none where the server does not tell.
 fn figures(client: &mut Client, query: &str) -> BTreeMap<u64, u64> {
     let found = client.query_values(query).unwrap_or_default();
     let rows = found.iter().flat_map(|table| &table.rows);
@@ -72,7 +73,7 @@ fn figures(client: &mut Client, query: &str) -> BTreeMap<u64, u64> {
 /// The tables in which loads are recorded.
 const LEDGER_TABLES: [&str; 3] = ["bulkwire_loads", "bulkwire_load_chunks", "bulkwire_load_sources"];
 
-/// The name of a listed table.
+/// Returns the name of a listed table.
 pub fn table_name(table: &ListedTable) -> TableName {
     TableName { database: None, schema: table.schema.clone(), name: table.name.clone() }
 }

@@ -53,7 +53,7 @@ struct Ready {
 }
 
 impl ServerDestination {
-    /// The table of an endpoint.
+    /// Makes a destination of an endpoint's table.
     ///
     /// # Errors
     /// None is named, or what is asked for excludes each other.
@@ -101,7 +101,7 @@ impl ServerDestination {
         CopyError::Unfit { source_name: source.name(), destination: self.name(), error: Box::new(error) }
     }
 
-    /// The connection, made when it is first needed.
+    /// Returns the connection, opened when it is first needed.
     fn client(&mut self) -> Result<&mut Client, CopyError> {
         if self.client.is_none() {
             let connected = self.beginning().connect(&self.endpoint.config);
@@ -135,7 +135,7 @@ impl ServerDestination {
         done
     }
 
-    /// The table, or `None` if it is not there.
+    /// Describes the table; `None` if it does not exist.
     fn existing(&mut self) -> Result<Option<TableDescription>, CopyError> {
         let table = self.table.clone();
         self.client()?;
@@ -568,7 +568,8 @@ impl ServerDestination {
     }
 }
 
-/// The columns of a source that must have a value unless their row deletes. The key always must, and the stage says so.
+/// Returns the columns of a source that must have a value unless their row deletes. The key always must, and the stage
+/// checks it.
 fn required_columns(plan: &LoadPlan, ready: &Ready) -> Vec<usize> {
     let Ready { required, way, .. } = ready;
     let has = |names: &[String], name: &str| names.iter().any(|one| one.eq_ignore_ascii_case(name));
@@ -607,7 +608,7 @@ fn loads_nothing(failure: &CopyError) -> bool {
     }
 }
 
-/// Source and destination, shortened by a checksum where they are too long for a name.
+/// Joins source and destination to a name, shortened by a checksum if it is too long.
 fn default_load_id(target: &TableName, source: &SourceIdentity) -> String {
     const LENGTH_MAX: usize = 128;
     // Most servers do not tell upper and lower case apart in names.

@@ -51,7 +51,7 @@ struct Started {
 }
 
 impl ServerSource {
-    /// The rows of an endpoint: those of its table, or of a query.
+    /// Makes a source of an endpoint's table, or of a query.
     ///
     /// # Errors
     /// Neither is named, or both are.
@@ -138,7 +138,7 @@ impl ServerSource {
         Ok(Started { read, schema, count, key, notes })
     }
 
-    /// The read that is under way in this form, or a new one.
+    /// Returns the read that is under way in this form, or a new one.
     fn started(&mut self, form: ReadForm) -> Result<&Started, CopyError> {
         if self.started.as_ref().is_none_or(|(is_exact, _)| *is_exact != form.is_exact) {
             self.started = None;
@@ -241,7 +241,7 @@ fn is_rowversion(field: &Field) -> bool {
     field.metadata().get(SQL_TYPE_KEY).is_some_and(|text| matches!(text.as_str(), "rowversion" | "timestamp"))
 }
 
-/// No table takes the rowversions of another: they are its bytes.
+/// Drops rowversions as such: no table takes those of another, so they become bytes.
 pub(crate) fn without_rowversions(schema: &SchemaRef) -> SchemaRef {
     if !schema.fields().iter().any(|field| is_rowversion(field)) {
         return Arc::clone(schema);
@@ -258,7 +258,7 @@ pub(crate) fn without_rowversions(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-/// The batch under the schema that is shown: numbers of rowversions become their bytes.
+/// Puts the batch under the schema that is shown: numbers of rowversions become their bytes.
 fn with_schema(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, arrow::error::ArrowError> {
     let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
         match (column.data_type(), field.data_type()) {

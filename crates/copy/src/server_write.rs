@@ -79,7 +79,7 @@ pub struct Resume {
 }
 
 impl ServerWrite {
-    /// The options for a source: how its columns find theirs, and whether identities are kept.
+    /// Returns the options for a source: the assignment of its columns, and the keeping of identities.
     pub(crate) fn options_for(
         &self,
         target: &TableDescription,

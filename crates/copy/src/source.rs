@@ -62,7 +62,8 @@ pub trait Source: Send {
     /// It cannot be reached, or is not there.
     fn describe(&mut self, form: ReadForm) -> Result<Description, CopyError>;
 
-    /// The columns of a table that could hold the rows. Types of text and lengths come from all rows, where they can be read twice.
+    /// Returns the columns of a table that could hold the rows. Types of text and lengths come from all rows, where
+    /// they can be read twice.
     ///
     /// # Errors
     /// Those of [`describe`](Self::describe), and of reading.
@@ -106,7 +107,7 @@ pub trait Source: Send {
         Ok(None)
     }
 
-    /// The whole definition of a table of SQL Server.
+    /// Returns the whole definition of a table of SQL Server.
     ///
     /// # Errors
     /// Those of reading the catalogue.

@@ -67,7 +67,7 @@ pub fn copy_table(
     }
 }
 
-/// The row that ended a load, if it was one.
+/// Returns the row that ended a load, if it was one.
 fn row_of(error: &load::Error) -> Option<u64> {
     match error {
         load::Error::Cell(cell) => Some(cell.row),

@@ -52,7 +52,7 @@ impl Default for Transformation {
 }
 
 impl Transformation {
-    /// True if rows pass unchanged.
+    /// Returns true if rows pass unchanged.
     pub fn is_none(&self) -> bool {
         self.select.is_none() && self.condition.is_none() && self.query.is_none() && self.action.is_none()
     }
@@ -97,11 +97,11 @@ pub trait TransformEngine: Send + Sync {
 
 /// A transformation that is bound to its source's columns.
 pub trait PreparedTransformation: Send {
-    /// The schema of what comes out.
+    /// Returns the schema of the result.
     fn schema(&self) -> SchemaRef;
 
-    /// True if each row that comes out belongs to one row of the source, in the same order: then rows have the numbers of
-    /// their source rows, and rows that fail are left out one by one. Sorting and grouping need all rows before the first comes out.
+    /// Returns true if each row of the result belongs to one row of the source, in the same order. Rows then have the
+    /// numbers of their source rows, and failed rows are left out one by one. Sorting and grouping need all rows first.
     fn is_row_wise(&self) -> bool;
 
     /// Transforms rows as they come. A row that fails, as in CAST, becomes an [`UnreadRow`](load::UnreadRow) of its batch, whose error

@@ -27,7 +27,7 @@ pub struct TransformedSource {
 }
 
 impl TransformedSource {
-    /// The rows of `inner` as `engine` transforms them; each lookup has a name in the query.
+    /// Transforms the rows of `inner` by `engine`; each lookup has a name in the query.
     pub fn new(
         inner: Box<dyn Source>,
         engine: Arc<dyn TransformEngine>,
@@ -60,7 +60,7 @@ impl TransformedSource {
         Ok(prepared)
     }
 
-    /// The schema of the result, and whether it is made row by row.
+    /// Returns the schema of the result, and true if it is made row by row.
     fn known(&mut self, form: ReadForm) -> Result<(SchemaRef, bool), CopyError> {
         if let Some((_, schema, is_row_wise)) = self.known.as_ref().filter(|(of, ..)| *of == form) {
             return Ok((Arc::clone(schema), *is_row_wise));
@@ -138,7 +138,7 @@ impl Source for TransformedSource {
     }
 }
 
-/// FNV-1a: another transformation of the same source is another source.
+/// Hashes by FNV-1a: another transformation of the same source is another source.
 fn fingerprint_of(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

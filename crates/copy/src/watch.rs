@@ -12,10 +12,10 @@ use crate::{
 
 /// Hears of a copy, from the threads that do it.
 pub trait CopyWatch: Send + Sync {
-    /// So many rows in all have been sent to the destination, and so many are committed there. Destinations that do not commit
-    /// meanwhile say 0.
+    /// Hears the total rows that have been sent to the destination and committed there. Destinations that commit only
+    /// at the end report 0.
     fn progress(&self, _sent: u64, _committed: u64) {}
-    /// Something that people should know, on a line of its own.
+    /// Hears a remark for people, on a line of its own.
     fn note(&self, _text: &str) {}
     /// Returns true if the copy is to end. Called between two batches.
     fn is_cancelled(&self) -> bool {
@@ -25,19 +25,19 @@ pub trait CopyWatch: Send + Sync {
     fn interruption(&self) -> Option<&Interruption> {
         None
     }
-    /// A statement has begun, or ended, that changes what readers of the destination see at once.
+    /// Hears that a statement has begun, or ended, that changes at once what readers of the destination see.
     fn publishing(&self, _is_under_way: bool) {}
-    /// A stage beside the destination takes the rows. It has this name.
+    /// Hears the name of a stage beside the destination that takes the rows.
     fn staged(&self, _stage: &str) {}
-    /// A row was refused, behind `_before` others. It is written down besides, if that was asked for.
+    /// Hears that a row was refused, behind `_before` others. The file of refused rows has it too, if there is one.
     fn refused(&self, _row: &Rejected<'_>, _before: u64) {}
-    /// The row that was refused last, behind `_before` others, is one too many.
+    /// Hears that the row that was refused last, behind `_before` others, is one too many.
     fn refused_too_many(&self, _row: &Rejected<'_>, _before: u64) {}
-    /// Both ends are known, and no row has moved yet.
+    /// Hears that both ends are known, before any row has moved.
     fn planned(&self, _report: &CopyReport) {}
-    /// The source counts the bytes that have been read of it here.
+    /// Gets the counter of the bytes that have been read of the source.
     fn reads(&self, _bytes: Option<Arc<AtomicU64>>) {}
-    /// The copy of a table has ended.
+    /// Hears that the copy of a table has ended.
     fn ended(&self, _name: &str, _done: &Result<CopyReport, Box<FailedCopy>>) {}
     /// Returns the observer of every commit.
     fn commits(&self) -> &dyn CommitWatch {
@@ -63,7 +63,8 @@ pub struct Control<'a> {
 }
 
 impl Control<'_> {
-    /// For destinations that know no refused rows: takes those out of a batch that the source could not read, and hands them over.
+    /// Takes the rows that the source could not read out of a batch and hands them over, for destinations that know no
+    /// refused rows.
     ///
     /// # Errors
     /// Rows are not to be refused, or too many were.
@@ -84,7 +85,7 @@ impl Control<'_> {
         Ok(())
     }
 
-    /// Between two batches: whether to go on.
+    /// Checks between two batches if the copy should go on.
     ///
     /// # Errors
     /// [`CopyError::Cancelled`].

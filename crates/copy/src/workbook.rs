@@ -115,7 +115,7 @@ impl fmt::Display for BadCell {
 impl std::error::Error for BadCell {}
 
 impl SheetSource {
-    /// A sheet of the workbook of an endpoint. Nothing is read yet.
+    /// Makes a source of a workbook's sheet. Nothing is read yet.
     pub fn new(endpoint: &FileEndpoint, settings: SheetSettings) -> Self {
         let sheet = endpoint.sheet.clone().or(settings.sheet);
         Self {
@@ -210,7 +210,7 @@ impl Sheet {
         })
     }
 
-    /// The rows from `from` on, up to a batch; and where to go on.
+    /// Returns the rows from `from` on, up to a batch, and the place to go on.
     fn batch(&self, from: usize) -> Result<(SourceBatch, usize), BoxError> {
         let mut columns: Vec<Cells> = self.kinds.iter().map(|kind| Cells::new(*kind)).collect();
         let mut rows = Vec::new();
@@ -256,7 +256,7 @@ impl Origins for SheetRows {
     }
 }
 
-/// The cells of a row as names. One that is empty or there twice gets a number.
+/// Makes names of the cells of a row. An empty or repeated one gets a number.
 fn header_names(sheet: &str, cells: &SheetCells, row: usize) -> Result<Vec<String>, String> {
     let mut taken = HashSet::new();
     let held: Vec<Option<&Held>> = match cells.row(row) {
@@ -318,7 +318,7 @@ fn is_whole(value: f64) -> bool {
     value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0
 }
 
-/// A cell as text; `None` for one without a value.
+/// Formats a cell; `None` for one without a value.
 fn text_of(cell: &Data) -> Option<String> {
     Some(match cell {
         Data::Empty | Data::Error(_) => return None,
@@ -337,7 +337,7 @@ fn text_of(cell: &Data) -> Option<String> {
 }
 
 impl Kind {
-    /// The kind of a column that has cells of both.
+    /// Returns the kind of a column that has cells of both.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (one, other) if one == other => one,

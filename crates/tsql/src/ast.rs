@@ -558,7 +558,7 @@ pub enum ReferentialAction {
 }
 
 impl ReferentialAction {
-    /// The spelling of the sys views; INFORMATION_SCHEMA has a blank instead of the underscore.
+    /// Returns the spelling of the sys views; INFORMATION_SCHEMA has a blank instead of the underscore.
     pub fn description(self) -> &'static str {
         match self {
             ReferentialAction::NoAction => "NO_ACTION",
@@ -568,7 +568,7 @@ impl ReferentialAction {
         }
     }
 
-    /// As the sys views number it.
+    /// Returns the number of the sys views.
     pub fn number(self) -> i64 {
         match self {
             ReferentialAction::NoAction => 0,

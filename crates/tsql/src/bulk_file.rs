@@ -137,7 +137,7 @@ impl FileHints {
         true
     }
 
-    /// The first hint that is given.
+    /// Returns the first hint that is given.
     pub fn first(&self) -> Option<&'static str> {
         let hints = [
             (self.keep_identity, "KEEPIDENTITY"),

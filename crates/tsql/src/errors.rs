@@ -21,7 +21,7 @@ const SHORT_PLACE: &str = "{:.128}";
 const SHORT_MAX: usize = 128;
 
 impl<const N: usize> Message<N> {
-    /// The error with its words, in the order of their places.
+    /// Makes the error with its words, in the order of their places.
     pub fn with(&self, words: [&str; N]) -> SqlError {
         let mut text =
             String::with_capacity(self.text.len() + words.iter().map(|word| word.len()).sum::<usize>());
@@ -41,13 +41,13 @@ impl<const N: usize> Message<N> {
 }
 
 impl Message<0> {
-    /// The error.
+    /// Makes the error.
     pub fn error(&self) -> SqlError {
         SqlError::new(self.number, self.class, self.state, self.text)
     }
 }
 
-/// As much of a word as a short place shows.
+/// Cuts a word to the length that a short place shows.
 fn beginning(word: &str) -> &str {
     word.char_indices().nth(SHORT_MAX).and_then(|(end, _)| word.get(..end)).unwrap_or(word)
 }

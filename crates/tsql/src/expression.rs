@@ -248,7 +248,7 @@ pub enum Comparison {
 }
 
 impl Expr {
-    /// The expression with `change` applied to every part, inner parts first. Queries inside are left alone.
+    /// Applies `change` to every part of the expression, inner parts first. Queries inside are left alone.
     pub fn rewrite(self, change: &mut dyn FnMut(Expr) -> Expr) -> Expr {
         let mut inner = |expr: Box<Expr>| Box::new(expr.rewrite(change));
         let rewritten = match self {

@@ -62,7 +62,7 @@ const OF_PLANS: &[&str] =
     &["FASTFIRSTROW", "FORCESCAN", "FORCESEEK", "INDEX", "NOEXPAND", "SPATIAL_WINDOW_MAX_CELLS"];
 
 impl TableHint {
-    /// The locking hint that a word names.
+    /// Finds the locking hint that a word names.
     pub fn of(word: &str) -> Option<TableHint> {
         let known = WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
         known.map(|(_, hint)| *hint)
@@ -127,7 +127,7 @@ impl TableHints {
         }
     }
 
-    /// The hints for the target of a change. Errors: 1065.
+    /// Checks the hints for the target of a change. Errors: 1065.
     pub fn check_target(self) -> Result<(), SqlError> {
         match self.has(TableHint::ReadUncommitted) {
             true => Err(SqlError::new(

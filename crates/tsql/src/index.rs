@@ -96,12 +96,12 @@ pub enum DataCompression {
 }
 
 impl DataCompression {
-    /// As `sys.partitions.data_compression` numbers it.
+    /// Returns the number in `sys.partitions.data_compression`.
     pub fn number(self) -> u8 {
         self as u8
     }
 
-    /// As `sys.partitions.data_compression_desc` spells it.
+    /// Returns the spelling in `sys.partitions.data_compression_desc`.
     pub fn description(self) -> &'static str {
         match self {
             DataCompression::None => "NONE",

@@ -21,7 +21,7 @@ macro_rules! keywords {
 }
 
 impl Keyword {
-    /// The keyword of a word in any case.
+    /// Finds the keyword of a word in any case.
     pub fn of(word: &str) -> Option<Keyword> {
         let mut slot = place(word.as_bytes());
         loop {
@@ -38,7 +38,7 @@ impl Keyword {
         (self as usize) < RESERVED
     }
 
-    /// The word in capitals.
+    /// Returns the word in capitals.
     pub fn text(self) -> &'static str {
         WORDS.get(self as usize).map_or("", |(text, _)| text)
     }
@@ -66,7 +66,7 @@ const fn table() -> [u16; SLOTS] {
     table
 }
 
-/// The place of a word in any case (FNV-1a).
+/// Hashes a word in any case to its place (FNV-1a).
 const fn place(word: &[u8]) -> usize {
     let mut hash = 0x811C_9DC5_u32;
     let mut rest = word;

@@ -182,22 +182,23 @@ impl<'a> Lexer<'a> {
         before.is_ascii_alphanumeric() || matches!(before, b']' | b'"' | b'_' | b'.')
     }
 
-    /// The text from `start` to here. Both ends are next to an ASCII character or at an end of the text, so that there always is one.
+    /// Returns the text from `start` to here. Both ends are next to an ASCII character or at an end of the text, so
+    /// that there always is one.
     fn since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    /// A text up to `close`. A backslash at the end of a line joins it with the next one.
+    /// Reads a text up to `close`. A backslash at the end of a line joins it with the next one.
     fn text(&mut self, close: u8) -> Result<String, SqlError> {
         self.run_to(close, true)
     }
 
-    /// A name up to `close`.
+    /// Reads a name up to `close`.
     fn delimited(&mut self, close: u8) -> Result<String, SqlError> {
         self.run_to(close, false)
     }
 
-    /// The bytes of a backslash and the end of the line behind it; 0 if that is not what comes next.
+    /// Counts the bytes of a backslash and the end of the line behind it; 0 if neither comes next.
     fn line_joint(&self) -> usize {
         match (self.byte(0), self.byte(1), self.byte(2)) {
             (b'\\', b'\n', _) => 2,
@@ -206,7 +207,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A run up to `close`, where a doubled `close` stands for itself.
+    /// Reads a run up to `close`, where a doubled `close` stands for itself.
     fn run_to(&mut self, close: u8, joins_lines: bool) -> Result<String, SqlError> {
         self.at += 1;
         let mut value = String::new();
@@ -365,7 +366,7 @@ fn quoted_identifier_set(tokens: &[Token]) -> Option<bool> {
     None
 }
 
-/// A name, unless it is longer than names can be.
+/// Returns a name, unless it is longer than names can be.
 pub(crate) fn name(name: String) -> Result<String, SqlError> {
     if name.len() <= NAME_UNITS_MAX || name.encode_utf16().count() <= NAME_UNITS_MAX {
         return Ok(name);

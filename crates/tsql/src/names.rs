@@ -17,7 +17,7 @@ pub struct ObjectName {
 }
 
 impl ObjectName {
-    /// A one-part name.
+    /// Makes a one-part name.
     pub fn bare(name: impl Into<String>) -> Self {
         ObjectName { database: None, schema: None, name: name.into() }
     }

@@ -104,12 +104,12 @@ pub enum LockEscalation {
 }
 
 impl LockEscalation {
-    /// As `sys.tables.lock_escalation` numbers it.
+    /// Returns the number in `sys.tables.lock_escalation`.
     pub fn number(self) -> u8 {
         self as u8
     }
 
-    /// As `sys.tables.lock_escalation_desc` spells it.
+    /// Returns the spelling in `sys.tables.lock_escalation_desc`.
     pub fn description(self) -> &'static str {
         match self {
             LockEscalation::Table => "TABLE",

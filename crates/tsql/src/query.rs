@@ -33,7 +33,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// A query of one body and nothing else.
+    /// Makes a query of one body and nothing else.
     pub fn of(body: QueryBody) -> Query {
         Query {
             with: Vec::new(),
@@ -48,7 +48,7 @@ impl Query {
         }
     }
 
-    /// A query of one SELECT.
+    /// Makes a query of one SELECT.
     pub fn select(select: Select) -> Query {
         Query::of(QueryBody::Select(Box::new(select)))
     }

@@ -56,7 +56,7 @@ impl std::error::Error for SqlError {}
 const ERROR_MAX: usize = 2047;
 
 impl SqlError {
-    /// An error of any number.
+    /// Makes an error of any number.
     pub fn new(number: i32, class: u8, state: u8, message: impl Into<String>) -> Self {
         let mut message = message.into();
         // SQL Server cuts errors, too; messages that are none may be longer.
@@ -115,7 +115,7 @@ impl SqlError {
         self
     }
 
-    /// 174 and 189: a function called with the wrong number of arguments.
+    /// Makes error 174 or 189: a function called with the wrong number of arguments.
     pub fn argument_count(name: &str, least: usize, most: usize) -> Self {
         match least == most {
             true => errors::ARGUMENT_COUNT.with([name, &least.to_string()]),
@@ -123,12 +123,12 @@ impl SqlError {
         }
     }
 
-    /// 8115: a value too large for its target.
+    /// Makes error 8115: a value too large for its target.
     pub fn overflow(from: &str, to: &str) -> Self {
         errors::ARITHMETIC_OVERFLOW.with([if from.is_empty() { "expression" } else { from }, to])
     }
 
-    /// 547: a CHECK or FOREIGN KEY constraint is broken.
+    /// Makes error 547: a CHECK or FOREIGN KEY constraint is broken.
     pub fn constraint_conflict(
         statement: &str,
         kind: &str,
@@ -141,7 +141,7 @@ impl SqlError {
         errors::CONSTRAINT_CONFLICT.with([statement, kind, name, database, table, &column])
     }
 
-    /// 2627 (constraint) or 2601 (index): a duplicate key.
+    /// Makes error 2627 (constraint) or 2601 (index): a duplicate key.
     pub fn duplicate_key(kind: KeyKind, name: &str, table: &str, value: &str) -> Self {
         match kind {
             KeyKind::UniqueIndex => errors::DUPLICATE_IN_INDEX.with([table, name, value]),
@@ -160,7 +160,7 @@ impl SqlError {
         self.number == errors::CANCELLED.number
     }
 
-    /// 922: the server has just been started.
+    /// Makes error 922: the server has just been started.
     pub fn being_recovered(database: &str) -> Self {
         errors::BEING_RECOVERED.with([if database.is_empty() { "master" } else { database }])
     }
@@ -170,13 +170,14 @@ impl SqlError {
         self.number == errors::ROWS_CHANGED.number
     }
 
-    /// 3960: a transaction under SNAPSHOT changes what another one has changed since. `table` is its name in the store.
+    /// Makes error 3960: a transaction under SNAPSHOT changes rows that another one has changed since. `table` is its
+    /// name in the store.
     pub fn update_conflict(table: &str) -> Self {
         let (database, table) = table.split_once('.').unwrap_or(("", table));
         errors::UPDATE_CONFLICT.with([table, database])
     }
 
-    /// 3961: a transaction under SNAPSHOT reads a table whose definition has changed since it began.
+    /// Makes error 3961: a transaction under SNAPSHOT reads a table whose definition has changed since it began.
     pub fn definition_changed(table: &str) -> Self {
         let database = table.split_once('.').map_or("", |(database, _)| database);
         errors::DEFINITION_CHANGED.with([database])
@@ -187,12 +188,12 @@ impl SqlError {
         matches!(self.number, 1205 | 3951 | 3952 | 3960 | 3961 | 3964)
     }
 
-    /// 40515: T-SQL that this server does not have (the number that Azure SQL uses for the same case).
+    /// Makes error 40515: T-SQL that this server does not have (the number that Azure SQL uses for the same case).
     pub fn unsupported(what: &str) -> Self {
         errors::UNSUPPORTED.with([what])
     }
 
-    /// 596: something inside the server failed (storage, execution engine); the text says what.
+    /// Makes error 596: something inside the server failed (storage, execution engine); the text has the details.
     #[track_caller]
     pub fn internal(what: impl fmt::Display) -> Self {
         let error = errors::INTERNAL.with([&what.to_string()]);

@@ -31,7 +31,7 @@ pub enum TypeBody {
 /// The text in place of the assembly, until the type is looked up; no assembly has this name.
 const NAMED: &str = "?";
 
-/// A type of which only the name is known.
+/// Makes a type of which only the name is known.
 pub fn named_type(name: &ObjectName) -> SqlType {
     SqlType::Udt {
         database: name.database.clone().unwrap_or_default(),
@@ -41,7 +41,7 @@ pub fn named_type(name: &ObjectName) -> SqlType {
     }
 }
 
-/// The name of a type of which only the name is known.
+/// Returns the name of a type of which only the name is known.
 pub fn name_of_type(sql_type: &SqlType) -> Option<ObjectName> {
     let part = |text: &str| Some(text.to_string()).filter(|text| !text.is_empty());
     match sql_type {

@@ -65,7 +65,7 @@ impl Address {
         Ok(address)
     }
 
-    /// A driver's text without the secrets that it may repeat.
+    /// Removes the secrets that a driver's text may repeat.
     pub(super) fn without_secrets(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
@@ -116,7 +116,7 @@ impl fmt::Display for TableAddress {
     }
 }
 
-/// The parts of a name between dots; `None`: a quote is not closed.
+/// Splits a name at dots; `None` if a quote is not closed.
 fn parts(text: &str) -> Option<Vec<String>> {
     let mut parts = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -160,7 +160,7 @@ fn plain(driver: &str, shown: String) -> Address {
     }
 }
 
-/// `sqlite:path`, `duckdb:path`.
+/// Parses `sqlite:path` and `duckdb:path`.
 fn in_file(driver: &str, path: &str, option: &str) -> Result<Address, CopyError> {
     let path = path.strip_prefix("//").unwrap_or(path);
     if path.is_empty() {
@@ -172,8 +172,8 @@ fn in_file(driver: &str, path: &str, option: &str) -> Result<Address, CopyError>
     Ok(Address { options, file, ..plain(driver, format!("{driver}:{path}")) })
 }
 
-/// The address with its environment variables, each spelled as its place wants it: percent-encoded in a URL, between braces in a
-/// keyword of ODBC.
+/// Puts environment variables into the address, each spelled as its place wants it: percent-encoded in a URL, between
+/// braces in a keyword of ODBC.
 fn expanded(
     endpoint: &DatabaseEndpoint,
     environment: &dyn Fn(&str) -> Option<String>,
@@ -200,7 +200,8 @@ fn expanded(
     Ok(out)
 }
 
-/// `odbc:Driver={name};Server=host;…`; keywords that begin with `bulkwire.` are options of the driver behind `odbc:`.
+/// Parses `odbc:Driver={name};Server=host;…`; keywords that begin with `bulkwire.` are options of the driver behind
+/// `odbc:`.
 fn odbc(text: &str) -> Result<Address, CopyError> {
     if text.is_empty() {
         return Err(CopyError::Usage(
@@ -224,7 +225,7 @@ fn odbc(text: &str) -> Result<Address, CopyError> {
     Ok(Address { options: own, secrets, ..plain("odbc", "odbc:".to_owned()) })
 }
 
-/// The keywords of a connection string; a value between braces may have semicolons.
+/// Splits a connection string into keywords; a value between braces may have semicolons.
 fn keywords_of(text: &str) -> Vec<&str> {
     let (mut keywords, mut start, mut in_braces) = (Vec::new(), 0, false);
     let mut chars = text.char_indices().peekable();
@@ -248,7 +249,7 @@ fn keywords_of(text: &str) -> Vec<&str> {
     keywords
 }
 
-/// `adbc:DRIVER?key=value&…`.
+/// Parses `adbc:DRIVER?key=value&…`.
 fn named_driver(text: &str) -> Result<Address, CopyError> {
     let (driver, query) = text.split_once('?').unwrap_or((text, ""));
     if driver.is_empty() {
@@ -274,7 +275,7 @@ fn named_driver(text: &str) -> Result<Address, CopyError> {
     Ok(address)
 }
 
-/// A URL that the driver itself understands; `table` is taken out of it.
+/// Parses a URL that the driver itself understands; `table` is taken out of it.
 fn url(scheme: &str, text: &str) -> Result<Address, CopyError> {
     let (place, query) = text.split_once('?').unwrap_or((text, ""));
     let authority = place.split_once("://").map(|(_, rest)| rest).ok_or_else(|| {
@@ -309,7 +310,7 @@ fn url(scheme: &str, text: &str) -> Result<Address, CopyError> {
     Ok(address)
 }
 
-/// The password of a URL, as it is written and as it is meant.
+/// Returns the password of a URL, as it is written and as it is meant.
 fn password_of(uri: &str) -> Vec<String> {
     let Some((_, rest)) = uri.split_once("://") else { return Vec::new() };
     let authority = rest.split(['/', '?']).next().unwrap_or_default();

@@ -58,7 +58,7 @@ struct Target {
 }
 
 impl DatabaseDestination {
-    /// The table of an address.
+    /// Makes a destination of an address's table.
     pub(super) fn new(address: Address, mode: &Mode, create: Create) -> Result<Self, CopyError> {
         let Some(table) = address.table.clone() else {
             return Err(CopyError::Usage(format!(
@@ -94,7 +94,7 @@ impl DatabaseDestination {
         CopyError::Usage(format!("{}: {why}", self.address))
     }
 
-    /// The columns of a table that is there, each with the place of the source's column for it.
+    /// Matches the columns of an existing table, each with the place of the source's column for it.
     fn matched(
         &self,
         system: System,

@@ -83,7 +83,7 @@ fn by_name(name: &str, entrypoint: Option<&[u8]>) -> Result<ManagedDriver, Error
     load(AdbcVersion::V110).or_else(|error| load(AdbcVersion::V100).map_err(|_| error))
 }
 
-/// Why a driver that was found cannot be used; `None`: there is none of this name.
+/// Says why a driver that was found cannot be used; `None` if there is none of this name.
 fn broken(error: &Error, name: &str) -> Option<String> {
     if !error.message.starts_with("Driver not found")
         && !error.message.contains("cannot open shared object file")
@@ -98,7 +98,7 @@ fn broken(error: &Error, name: &str) -> Option<String> {
     lines.into_iter().find(|line| !line.contains(&file) && !line.contains("Driver not found"))
 }
 
-/// The library behind `odbc:`.
+/// Loads the library behind `odbc:`.
 fn odbc() -> Result<ManagedDriver, String> {
     let file = format!("{}adbc_driver_bulkwire_odbc{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
     let path = match env::var_os(ODBC_LIBRARY) {
@@ -126,7 +126,7 @@ fn odbc() -> Result<ManagedDriver, String> {
     })
 }
 
-/// The `site-packages` of the active environments, and of the Python that the shell would start.
+/// Lists the `site-packages` of the active environments, and of the Python that the shell would start.
 fn python_folders() -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> =
         ENVIRONMENTS.into_iter().filter_map(env::var_os).map(PathBuf::from).collect();
@@ -164,7 +164,7 @@ fn packages_under(prefix: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The libraries of a driver in a folder of packages.
+/// Lists the libraries of a driver in a folder of packages.
 fn in_python(packages: &Path, driver: &str) -> Vec<PathBuf> {
     let matching = |folder: PathBuf, starts: String| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -15,7 +15,7 @@ use super::system::System;
 const EXTENSION: &str = "ARROW:extension:name";
 const UUID: &str = "arrow.uuid";
 
-/// The fields of a source in types that a new table of this system can have.
+/// Converts the fields of a source to types that a new table of this system can have.
 ///
 /// # Errors
 /// A column cannot be kept there; it is named.
@@ -113,7 +113,7 @@ fn fitted_type(system: System, field: &Field, data_type: &DataType) -> Option<Da
     })
 }
 
-/// `CREATE TABLE` where bulkwire writes it: the types of the source, in the system's words.
+/// Writes `CREATE TABLE` where bulkwire does: the types of the source, in the system's words.
 pub(super) fn create_table(
     system: System,
     table: &str,
@@ -176,7 +176,7 @@ fn postgresql_word(data_type: &DataType) -> String {
     word.to_owned()
 }
 
-/// The type in which values go into a column that is there, by what the driver says of the column.
+/// Returns the type in which values go into an existing column, by the driver's description of it.
 pub(super) fn type_for_column(system: System, column: &Field, fitted: &DataType) -> DataType {
     if system != System::PostgreSql {
         return if system == System::Sqlite { fitted.clone() } else { column.data_type().clone() };
@@ -191,7 +191,7 @@ pub(super) fn type_for_column(system: System, column: &Field, fitted: &DataType)
     }
 }
 
-/// A batch in other types.
+/// Converts a batch to other types.
 ///
 /// # Errors
 /// A value would lose something; its row, counted from `first_row`, and its column are named.

@@ -12,7 +12,7 @@ use crate::{error::CopyError, listed_table::ListedTable};
 /// Schemas of a database's own.
 const OWN_SCHEMAS: [&str; 5] = ["information_schema", "pg_catalog", "pg_toast", "sys", "guest"];
 
-/// The tables and views that a user made, without those of the system.
+/// Lists the tables and views that a user made, without those of the system.
 pub(super) fn tables(address: &Address) -> Result<Vec<ListedTable>, CopyError> {
     let mut session = Session::open(address, true)?;
     match session.system {
@@ -21,7 +21,7 @@ pub(super) fn tables(address: &Address) -> Result<Vec<ListedTable>, CopyError> {
     }
 }
 
-/// PostgreSQL's catalogue has counts and sizes.
+/// Lists tables by PostgreSQL's catalogue, which has counts and sizes.
 fn postgresql(session: &mut Session) -> Result<Vec<ListedTable>, CopyError> {
     let rows = session.texts(
         "SELECT n.nspname::text, c.relname::text, c.relkind::text, greatest(c.reltuples, -1)::bigint::text, \
@@ -42,7 +42,7 @@ fn postgresql(session: &mut Session) -> Result<Vec<ListedTable>, CopyError> {
     Ok(rows.into_iter().filter_map(table).collect())
 }
 
-/// By the catalogue call of ADBC.
+/// Lists tables by the catalogue call of ADBC.
 fn from_catalogue(session: &Session) -> Result<Vec<ListedTable>, CopyError> {
     let current = session.connection.get_option_string(OptionConnection::CurrentCatalog).ok();
     let current = current.filter(|_| session.system != System::Sqlite);
@@ -63,7 +63,7 @@ fn from_catalogue(session: &Session) -> Result<Vec<ListedTable>, CopyError> {
     Ok(found)
 }
 
-/// The tables of a nested result; `None`: it is not what ADBC promises.
+/// Reads the tables of a nested result; `None` if it has another form than ADBC promises.
 fn of_batch(batch: &RecordBatch) -> Option<Vec<ListedTable>> {
     let mut found = Vec::new();
     let schemas_of = batch.column_by_name("catalog_db_schemas")?.as_list_opt::<i32>()?;

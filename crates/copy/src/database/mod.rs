@@ -33,7 +33,7 @@ use crate::{
     source::Source,
 };
 
-/// The rows of a table, or of a query in its place.
+/// Makes the source of a table, or of a query in its place.
 ///
 /// # Errors
 /// The endpoint names neither, or is spelled wrongly.
@@ -42,7 +42,7 @@ pub fn source(endpoint: &DatabaseEndpoint, query: Option<&str>) -> Result<Box<dy
     Ok(Box::new(source::DatabaseSource::new(address, query)?))
 }
 
-/// A table that takes rows.
+/// Makes a table that takes rows.
 ///
 /// # Errors
 /// The endpoint names none, or the mode needs more than a driver can do.
@@ -55,7 +55,7 @@ pub fn destination(
     Ok(Box::new(destination::DatabaseDestination::new(address, mode, create)?))
 }
 
-/// The tables and views of a database.
+/// Lists the tables and views of a database.
 ///
 /// # Errors
 /// The driver is missing, or cannot list them.

@@ -83,7 +83,7 @@ pub(super) fn plan(session: &mut Session, query: &str) -> Result<Reading, CopyEr
     Ok(reading)
 }
 
-/// Why a column cannot be copied.
+/// Says why a column cannot be copied.
 fn refusal(field: &Field) -> Option<String> {
     match field.data_type() {
         DataType::Interval(_) => Some("an interval has no type at the destination".to_owned()),
@@ -96,7 +96,7 @@ fn refusal(field: &Field) -> Option<String> {
     }
 }
 
-/// A field as others know it: what the driver says of the database's own types is left out.
+/// Makes a plain field, without the driver's remarks about the database's own types.
 pub(super) fn plain(field: &Field, data_type: DataType) -> Field {
     let kept = [EXTENSION, EXTENSION_METADATA].into_iter();
     let metadata =
@@ -110,13 +110,13 @@ fn is_opaque(field: &Field) -> bool {
     field.metadata().get(EXTENSION).is_some_and(|name| name == "arrow.opaque")
 }
 
-/// A field of UUIDs.
+/// Makes a field of UUIDs.
 fn uuid(name: &str) -> Field {
     let metadata = [(EXTENSION.to_owned(), UUID.to_owned())].into();
     Field::new(name, DataType::FixedSizeBinary(16), true).with_metadata(metadata)
 }
 
-/// A query over the columns of another, by aliases: names may be there twice.
+/// Writes a query over the columns of another, by aliases: a name may occur twice.
 fn over(session: &Session, query: &str, columns: &[Wanted]) -> String {
     let aliases: Vec<String> = (1..=columns.len()).map(|number| format!("c{number}")).collect();
     let list = columns.iter().zip(&aliases).map(|(column, alias)| {
@@ -136,7 +136,8 @@ fn reading_of(session: &Session, query: &str, columns: Vec<Wanted>) -> Reading {
     Reading { from: format!("({sql}) AS {DERIVED}"), sql, schema, has_sample: false }
 }
 
-/// PostgreSQL: decimals get precision and scale; what the driver gives as bytes is asked for as text.
+/// Plans a query of PostgreSQL: decimals get precision and scale; values that the driver gives as bytes are read as
+/// text.
 fn postgresql(session: &mut Session, query: &str) -> Result<Reading, CopyError> {
     let schema = session.schema(query).map_err(|error| session.failed(&error))?;
     let mut columns = Vec::new();
@@ -174,7 +175,7 @@ fn postgresql(session: &mut Session, query: &str) -> Result<Reading, CopyError> 
     Ok(reading_of(session, query, columns))
 }
 
-/// Precision and scale of `numeric(p, s)`, as the catalogue packs them.
+/// Returns precision and scale of `numeric(p, s)`, as the catalogue packs them.
 fn decimal_of(typmod: i64) -> Option<DataType> {
     let packed = typmod.checked_sub(4).filter(|packed| *packed >= 0)?;
     let precision = (packed >> 16) & 0xffff;
@@ -183,7 +184,7 @@ fn decimal_of(typmod: i64) -> Option<DataType> {
     decimal(precision - scale, scale)
 }
 
-/// A decimal of so many digits before and behind the point.
+/// Makes a decimal with these digits before and behind the point.
 fn decimal(before: i64, behind: i64) -> Option<DataType> {
     let scale = behind.max(0);
     let precision = (before.max(0) + scale).max(1);
@@ -241,7 +242,7 @@ fn measure_decimals(
     Ok(())
 }
 
-/// DuckDB: what Arrow has no type for is asked for as text.
+/// Plans a query of DuckDB: values without a type in Arrow are read as text.
 fn duckdb(session: &mut Session, query: &str) -> Result<Reading, CopyError> {
     let described = session.texts(&format!("DESCRIBE {query}"))?;
     let schema = session.query(&format!("SELECT * FROM ({query}) AS {DERIVED} LIMIT 0"))?.schema();
@@ -332,7 +333,7 @@ impl Iterator for Converting {
     }
 }
 
-/// A driver's error, without the words of those who handed it on.
+/// Returns a driver's error, without the words of the layers above it.
 fn without_wrapping(error: ArrowError) -> BoxError {
     match error {
         ArrowError::ExternalError(source) => source,

@@ -137,12 +137,12 @@ impl Session {
         Ok(session)
     }
 
-    /// An error of the driver as one of the endpoint, without secrets.
+    /// Converts an error of the driver to one of the endpoint, without secrets.
     pub(super) fn failed(&self, error: &Error) -> CopyError {
         failed(&self.address, error)
     }
 
-    /// A statement with options.
+    /// Makes a statement with options.
     pub(super) fn statement(&mut self) -> Result<ManagedStatement, CopyError> {
         self.connection.new_statement().map_err(|error| failed(&self.address, &error))
     }
@@ -182,7 +182,7 @@ impl Session {
         run.map_err(|error| self.failed(&error))
     }
 
-    /// The columns of a query, without its rows where the driver can.
+    /// Returns the columns of a query, without its rows where the driver can.
     pub(super) fn schema(&mut self, sql: &str) -> Result<Schema, Error> {
         let mut statement = self.connection.new_statement()?;
         statement.set_sql_query(sql)?;
@@ -226,7 +226,7 @@ impl Iterator for Rows {
 }
 
 impl Rows {
-    /// The columns as the driver gives them.
+    /// Returns the columns as the driver gives them.
     pub(super) fn schema(&self) -> arrow::datatypes::SchemaRef {
         self.reader.schema()
     }

@@ -24,7 +24,7 @@ pub(super) struct DatabaseSource {
 }
 
 impl DatabaseSource {
-    /// The rows of the address's table, or of a query.
+    /// Makes a source of the address's table, or of a query.
     pub(super) fn new(address: Address, query: Option<&str>) -> Result<Self, CopyError> {
         match (&address.table, query) {
             (None, None) => Err(CopyError::Usage(format!(
@@ -98,7 +98,7 @@ impl Source for DatabaseSource {
     }
 }
 
-/// The bytes of the longest values of texts and binaries: texts never have more UTF-16 units than bytes.
+/// Asks for the bytes of the longest values of texts and binaries: texts never have more UTF-16 units than bytes.
 fn longest(session: &mut Session, reading: &Reading) -> Result<Vec<Option<u64>>, CopyError> {
     let mut lengths = vec![None; reading.schema.fields().len()];
     let measured: Vec<(usize, String)> = measures(session.system, &reading.schema);

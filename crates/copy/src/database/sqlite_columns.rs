@@ -96,7 +96,7 @@ fn facts(session: &mut Session, columns: &[(String, String)]) -> Result<Vec<Opti
         .collect())
 }
 
-/// Arrow's type, a value of SQLite's type, and what the values are cast to.
+/// Returns Arrow's type, a value of SQLite's type, and the target of the values' cast.
 fn type_of(
     name: &str,
     declared: &str,
@@ -134,7 +134,7 @@ fn type_of(
     })
 }
 
-/// For a column without values: what its declaration promises.
+/// Returns the type that the declaration of a column without values promises.
 fn declared_type(word: &str) -> (DataType, &'static str, Option<&'static str>) {
     let has = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
     if has(&["BOOL"]) {

@@ -15,7 +15,7 @@ pub(super) enum System {
 }
 
 impl System {
-    /// By what the driver says of the system and of itself.
+    /// Recognises the system by the names of the system and the driver.
     pub(super) fn of(vendor: &str, driver: &str) -> Self {
         if driver == "bulkwire ODBC" {
             return Self::Odbc;
@@ -34,12 +34,12 @@ impl System {
     }
 }
 
-/// A name between quotes.
+/// Quotes a name.
 pub(super) fn quoted(name: &str, quote: &str) -> String {
     format!("{quote}{}{quote}", name.replace(quote, &format!("{quote}{quote}")))
 }
 
-/// A table's full name.
+/// Returns a table's full name.
 pub(super) fn full_name(table: &TableAddress, quote: &str) -> String {
     let parts = [table.catalog.as_deref(), table.schema.as_deref(), Some(table.name.as_str())];
     parts.into_iter().flatten().map(|part| quoted(part, quote)).collect::<Vec<_>>().join(".")

@@ -69,7 +69,7 @@ impl ConnectionOptions {
         }
     }
 
-    /// The options that say who the client is, as keywords of a connection string.
+    /// Returns the options that identify the client, as keywords of a connection string.
     pub fn keywords(&self) -> Vec<(&'static str, String)> {
         let flags = [
             ("Authentication", &self.authentication),
@@ -82,7 +82,7 @@ impl ConnectionOptions {
     }
 }
 
-/// A limit of time, 0 for none.
+/// Returns a limit of time; 0 is none.
 fn time(seconds: u32) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }

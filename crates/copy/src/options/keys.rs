@@ -156,7 +156,7 @@ impl Options {
     }
 }
 
-/// The least and the greatest numbers that options take, by key.
+/// Returns the least and the greatest numbers that options take, by key.
 fn limits() -> BTreeMap<String, (Option<f64>, Option<f64>)> {
     let schema = schemars::schema_for!(Options).to_value();
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
@@ -166,7 +166,7 @@ fn limits() -> BTreeMap<String, (Option<f64>, Option<f64>)> {
         .collect()
 }
 
-/// The keys and values of options.
+/// Returns the keys and values of options.
 fn members<T: Serialize>(options: &T) -> Map<String, Value> {
     match serde_json::to_value(options) {
         Ok(Value::Object(members)) => members,

@@ -149,7 +149,7 @@ fn source_formats(options: &Options, destination: &Endpoint, voice: Voice) -> Re
     }))
 }
 
-/// The columns of the destination's table; those that its server fills are in the file and are skipped.
+/// Returns the columns of the destination's table; those that its server fills are in the file and are skipped.
 fn columns_of_table(
     server: &SqlServerEndpoint,
     options: &Options,
@@ -241,7 +241,8 @@ fn server_write(options: &Options, voice: Voice) -> ServerWrite {
     }
 }
 
-/// The column of the rows that says what each does: that of the expression, or, if a query gives the rows, one of its own.
+/// Names the column with the action of each row: that of the expression, or, if a query yields the rows, one of its
+/// own.
 fn action_column(options: &Options) -> Option<String> {
     let action = options.transformation.action.as_ref()?;
     Some(if options.transformation.has_query() { action.trim().to_owned() } else { ACTION_COLUMN.to_owned() })

@@ -476,7 +476,7 @@ impl From<&RefusalOptions> for RefusalsSpec {
     }
 }
 
-/// The suffix of the files that several tables go to.
+/// Returns the suffix of the files that several tables go to.
 pub(crate) fn suffix(format: Option<FormatName>, options: &FileOptions) -> String {
     let format = match format {
         Some(FormatName::Csv) => "csv",

@@ -76,7 +76,7 @@ impl SheetCells {
         cells.end()
     }
 
-    /// The cells of a range.
+    /// Collects the cells of a range.
     ///
     /// # Errors
     /// They need more memory than a sheet may take.
@@ -179,7 +179,7 @@ impl SheetCells {
         self.rows.is_empty()
     }
 
-    /// The number of the first row with a cell, from 0.
+    /// Returns the number of the first row with a cell, from 0.
     pub fn first_row(&self) -> u32 {
         self.rows.first().map_or(0, |row| row.number)
     }
@@ -194,7 +194,7 @@ impl SheetCells {
         self.width
     }
 
-    /// The rows that have cells, from the `from`th on of those that [`height`](Self::height) counts.
+    /// Returns the rows that have cells, from the `from`th on of those that [`height`](Self::height) counts.
     pub fn rows_from(&self, from: usize) -> impl Iterator<Item = FilledRow<'_>> {
         let first = self.first_row();
         let from = first.saturating_add(u32::try_from(from).unwrap_or(u32::MAX));
@@ -207,12 +207,12 @@ impl SheetCells {
         })
     }
 
-    /// The cells of one row.
+    /// Returns the cells of one row.
     pub fn row(&self, index: usize) -> Option<FilledRow<'_>> {
         self.rows_from(index).next().filter(|row| row.index == index)
     }
 
-    /// The name of a cell, as the sheet shows it: `B7`.
+    /// Returns the name of a cell, as the sheet shows it: `B7`.
     pub fn cell_name(&self, row: usize, column: usize) -> String {
         cell_name(self.first_row().saturating_add(to_u32(row)), self.first_column + to_u32(column))
     }
@@ -229,7 +229,7 @@ pub struct FilledRow<'a> {
 }
 
 impl<'a> FilledRow<'a> {
-    /// All columns; None for an empty cell.
+    /// Returns all columns; `None` for an empty cell.
     pub fn columns(self) -> impl Iterator<Item = Option<&'a Held>> {
         let mut cells = self.cells.iter().peekable();
         (0..self.width).map(move |at| {
@@ -238,7 +238,7 @@ impl<'a> FilledRow<'a> {
         })
     }
 
-    /// The cells that hold something, with their columns from 0.
+    /// Returns the cells that hold something, with their columns from 0.
     pub fn held(self) -> impl Iterator<Item = (usize, &'a Held)> {
         self.cells.iter().map(move |(column, held)| ((column - self.first_column) as usize, held))
     }

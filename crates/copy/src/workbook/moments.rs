@@ -41,13 +41,13 @@ fn of_date(at: i64) -> (Kind, i64) {
     (if at % MILLISECONDS_A_DAY == 0 { Kind::Date } else { Kind::DateTime }, at)
 }
 
-/// A span within a day is a time of day, as sheets store them.
+/// Classifies a span: within a day it is a time of day, as sheets store them.
 fn of_span(milliseconds: i64) -> (Kind, i64) {
     let kind = if (0..MILLISECONDS_A_DAY).contains(&milliseconds) { Kind::Time } else { Kind::Duration };
     (kind, milliseconds)
 }
 
-/// `2024-01-02`, also with `T11:12:13.456`. A zone or more digits stay text.
+/// Parses `2024-01-02`, also with `T11:12:13.456`. A zone or more digits stay text.
 fn of_iso_date(text: &str) -> Option<(Kind, i64)> {
     let (date, time) = text.split_once('T').map_or((text, None), |(date, time)| (date, Some(time)));
     let mut parts = date.splitn(3, '-').map(number);
@@ -72,7 +72,7 @@ fn of_iso_date(text: &str) -> Option<(Kind, i64)> {
     Some(of_date(days * MILLISECONDS_A_DAY + milliseconds))
 }
 
-/// `PT11H12M12S`, `-P1DT2H`: days, hours, minutes and seconds.
+/// Parses `PT11H12M12S`, `-P1DT2H`: days, hours, minutes and seconds.
 fn of_iso_duration(text: &str) -> Option<i64> {
     let (sign, rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
     let rest = rest.strip_prefix('P')?;
@@ -99,7 +99,7 @@ fn of_iso_duration(text: &str) -> Option<i64> {
     (rest.is_empty() && (!days.is_empty() || !clock.is_empty())).then_some(sign * milliseconds)
 }
 
-/// The milliseconds of the digits behind a point; None if they say more.
+/// Reads the milliseconds of the digits behind a point; `None` if there are more digits.
 fn milliseconds_of_fraction(digits: &str) -> Option<i64> {
     let (kept, finer) = digits.split_at_checked(3).unwrap_or((digits, ""));
     let is_exact = finer.bytes().all(|digit| digit == b'0');
@@ -107,7 +107,7 @@ fn milliseconds_of_fraction(digits: &str) -> Option<i64> {
     number(kept).filter(|_| is_exact).map(|value| value * scale)
 }
 
-/// A number of digits alone.
+/// Parses a number of digits alone.
 fn number(text: &str) -> Option<i64> {
     let is_number = !text.is_empty() && text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()

@@ -75,7 +75,7 @@ enum PartKind {
 }
 
 impl PartKind {
-    /// None for parts that hold no cells, such as pictures.
+    /// Returns the kind of a part; `None` for parts that hold no cells, such as pictures.
     fn of(name: &str) -> Option<PartKind> {
         let name = name.to_ascii_lowercase().replace('\\', "/");
         if name.starts_with("xl/worksheets/") && name.ends_with(".xml") {
@@ -176,7 +176,7 @@ impl Check<'_> {
     }
 }
 
-/// The value of an attribute of a tag.
+/// Returns the value of an attribute of a tag.
 fn attribute<'a>(tag: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut rest = tag.iter().position(u8::is_ascii_whitespace).and_then(|at| tag.get(at..))?;
     loop {

@@ -47,7 +47,7 @@ impl Parser<'_> {
         Ok(StatementKind::Administration(Box::new(kind)))
     }
 
-    /// KILL of a session.
+    /// Parses KILL of a session.
     pub(super) fn kill(&mut self) -> Parsed<StatementKind> {
         self.advance();
         if matches!(self.kind(), Some(TokenKind::Text { .. })) {
@@ -63,7 +63,7 @@ impl Parser<'_> {
         Self::administration(Administration::Kill { session, status_only })
     }
 
-    /// After `ALTER DATABASE`.
+    /// Parses the rest of `ALTER DATABASE`.
     pub(super) fn alter_database(&mut self) -> Parsed<StatementKind> {
         self.refuse_other_database_objects("ALTER")?;
         let database = if self.accept_word(Keyword::Current) { None } else { Some(self.name()?) };
@@ -122,7 +122,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// After `MODIFY (`.
+    /// Parses the rest of `MODIFY (`.
     pub(super) fn service(&mut self) -> Parsed<DatabaseChange> {
         let (mut edition, mut objective) = (None, None);
         loop {
@@ -153,7 +153,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A setting's value, with or without quotes.
+    /// Parses a setting's value, with or without quotes.
     pub(super) fn setting(&mut self) -> Parsed<String> {
         match self.kind().cloned() {
             Some(TokenKind::Text { value, .. }) => {
@@ -164,7 +164,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `CHECKPOINT [duration]`.
+    /// Parses `CHECKPOINT [duration]`.
     pub(super) fn checkpoint(&mut self) -> Parsed<StatementKind> {
         self.advance();
         if matches!(self.kind(), Some(TokenKind::Integer(_))) {
@@ -173,7 +173,7 @@ impl Parser<'_> {
         Self::administration(Administration::Checkpoint)
     }
 
-    /// `BACKUP LOG x TO DISK = 'file' [WITH …]`.
+    /// Parses `BACKUP LOG x TO DISK = 'file' [WITH …]`.
     pub(super) fn backup(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
         self.advance();
@@ -208,7 +208,8 @@ impl Parser<'_> {
         Self::administration(Administration::BackupLog(BackupLog { database, file, replaces }))
     }
 
-    /// An option of BACKUP; whether it replaces what the file holds. Errors: 40515 for those that would change the backup.
+    /// Parses an option of BACKUP, and returns true if it replaces the contents of the file. Errors: 40515 for those
+    /// that would change the backup.
     fn backup_option(&mut self) -> Parsed<bool> {
         if self.accept_bare("INIT") || self.accept_bare("FORMAT") {
             return Ok(true);
@@ -230,7 +231,7 @@ impl Parser<'_> {
         Ok(false)
     }
 
-    /// After `UPDATE STATISTICS`: `table [name | (name, …)] [WITH option, …]`.
+    /// Parses the rest of `UPDATE STATISTICS`: `table [name | (name, …)] [WITH option, …]`.
     pub(super) fn update_statistics(&mut self) -> Parsed<StatementKind> {
         let table = self.local_name()?;
         if self.is_symbol("(") {
@@ -289,7 +290,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `DBCC command [(arguments)] [WITH options]`.
+    /// Parses `DBCC command [(arguments)] [WITH options]`.
     pub(super) fn dbcc(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let command = self.name()?.to_ascii_uppercase();

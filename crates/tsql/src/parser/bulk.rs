@@ -6,7 +6,7 @@ use crate::ast::{BulkColumn, BulkHints, InsertBulk, StatementKind};
 use crate::keywords::Keyword;
 
 impl Parser<'_> {
-    /// After `INSERT BULK`.
+    /// Parses the rest of `INSERT BULK`.
     pub(crate) fn insert_bulk(&mut self) -> Parsed<StatementKind> {
         let table = self.object_name()?;
         self.expect_symbol("(")?;

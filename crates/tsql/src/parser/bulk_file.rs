@@ -13,7 +13,7 @@ use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
-    /// From `BULK` on.
+    /// Parses BULK INSERT from `BULK` on.
     pub(crate) fn bulk_insert(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.expect_word(Keyword::Insert)?;
@@ -35,7 +35,7 @@ impl Parser<'_> {
         Ok(StatementKind::BulkInsert(Box::new(BulkInsert { table, file, options })))
     }
 
-    /// After `OPENROWSET (`, up to its closing parenthesis.
+    /// Parses the rest of `OPENROWSET (`, up to its closing parenthesis.
     pub(crate) fn bulk_rowset(&mut self) -> Parsed<BulkRowset> {
         if !self.accept_word(Keyword::Bulk) {
             return Err(SqlError::unsupported("OPENROWSET of a provider"));
@@ -147,7 +147,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A string literal.
+    /// Parses a string literal.
     fn text(&mut self) -> Parsed<String> {
         let Some(TokenKind::Text { value, .. }) = self.kind() else { return Err(self.unexpected()) };
         let value = value.clone();

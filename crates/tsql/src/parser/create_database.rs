@@ -6,7 +6,8 @@ use crate::keywords::Keyword;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
-    /// After CREATE DATABASE. Errors: 40515 for snapshots, copies, attached files, and for keys and the like.
+    /// Parses the rest of CREATE DATABASE. Errors: 40515 for snapshots, copies, attached files, and for keys and the
+    /// like.
     pub(crate) fn create_database(&mut self) -> Parsed<StatementKind> {
         self.refuse_other_database_objects("CREATE")?;
         let name = self.name()?;
@@ -56,7 +57,7 @@ impl Parser<'_> {
         Ok(StatementKind::CreateDatabase { name, collation })
     }
 
-    /// `AS SNAPSHOT OF x` and `AS COPY OF x`, read to their end. Error: 40515.
+    /// Parses `AS SNAPSHOT OF x` and `AS COPY OF x` to their end and refuses them. Error: 40515.
     fn refuse_copy(&mut self) -> Parsed<()> {
         let line = self.line();
         if !self.accept_word(Keyword::As) {
@@ -73,7 +74,7 @@ impl Parser<'_> {
         Err(SqlError::unsupported(what).at_line(line))
     }
 
-    /// `(NAME = a, …), (NAME = b, …)`; a comma may also begin a file group.
+    /// Parses `(NAME = a, …), (NAME = b, …)`; a comma may also begin a file group.
     fn described_files(&mut self) -> Parsed<()> {
         self.file_spec()?;
         while self.is_symbol(",") && self.is_symbol_ahead(1, "(") {
@@ -83,7 +84,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// NONE; nothing is contained in a database here. Error: 40515 for PARTIAL.
+    /// Parses the value of CONTAINMENT, which must be NONE: databases contain nothing here. Error: 40515 for PARTIAL.
     pub(super) fn containment(&mut self, statement: &str) -> Parsed<()> {
         if self.is_bare_ahead(0, "PARTIAL") {
             let what = format!("{statement} … CONTAINMENT = PARTIAL");

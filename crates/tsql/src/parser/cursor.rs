@@ -12,7 +12,7 @@ fn cursor(statement: CursorStatement) -> StatementKind {
 }
 
 impl Parser<'_> {
-    /// DECLARE of a cursor or of a cursor variable, after the word; None if it declares something else.
+    /// Parses DECLARE of a cursor or of a cursor variable, after the word; `None` if it declares something else.
     pub(crate) fn declare_cursor(&mut self) -> Parsed<Option<StatementKind>> {
         if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
             let as_word = usize::from(self.is_word_ahead(1, Keyword::As));
@@ -57,7 +57,7 @@ impl Parser<'_> {
         Ok(CursorDeclaration { local, scroll, counted, query })
     }
 
-    /// `SET @v = CURSOR …`, after the equals sign; the word CURSOR is next.
+    /// Parses `SET @v = CURSOR …`, after the equals sign; the word CURSOR is next.
     pub(crate) fn assign_cursor(&mut self, variable: String) -> Parsed<StatementKind> {
         self.advance();
         let declaration = self.cursor_declaration(Options::default())?;

@@ -8,7 +8,7 @@ use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
-    /// From ADD, REMOVE or MODIFY on, where a file or a file group follows; None: something else follows.
+    /// Parses from ADD, REMOVE or MODIFY on, where a file or a file group follows; `None` if something else follows.
     pub(super) fn files_and_groups(&mut self) -> Parsed<Option<DatabaseChange>> {
         let group = self.is_word_ahead(1, Keyword::Filegroup);
         let file = self.is_word_ahead(1, Keyword::File);
@@ -37,7 +37,7 @@ impl Parser<'_> {
         Ok(Some(change))
     }
 
-    /// After ADD.
+    /// Parses the rest of ADD.
     fn add(&mut self, group: bool) -> Parsed<DatabaseChange> {
         self.advance();
         if group {
@@ -58,7 +58,7 @@ impl Parser<'_> {
         Ok(DatabaseChange::AddFiles { files, group })
     }
 
-    /// After MODIFY FILEGROUP.
+    /// Parses the rest of MODIFY FILEGROUP.
     fn modify_group(&mut self) -> Parsed<DatabaseChange> {
         let name = self.group_name()?;
         if self.accept_word(Keyword::Default) {
@@ -71,12 +71,12 @@ impl Parser<'_> {
         Err(SqlError::unsupported("This change of a file group").at_line(self.line()))
     }
 
-    /// The name of a file group. PRIMARY is a reserved word: the group of that name is `[PRIMARY]`.
+    /// Parses the name of a file group. PRIMARY is a reserved word: the group of that name is `[PRIMARY]`.
     pub(super) fn group_name(&mut self) -> Parsed<String> {
         self.name()
     }
 
-    /// `(NAME = x, FILENAME = 'y', SIZE = 10 MB, MAXSIZE = UNLIMITED, FILEGROWTH = 10%)`.
+    /// Parses `(NAME = x, FILENAME = 'y', SIZE = 10 MB, MAXSIZE = UNLIMITED, FILEGROWTH = 10%)`.
     pub(super) fn file_spec(&mut self) -> Parsed<FileSpec> {
         self.expect_symbol("(")?;
         let mut spec = FileSpec::default();
@@ -107,7 +107,7 @@ impl Parser<'_> {
         Ok(spec)
     }
 
-    /// A number with a unit; without one it is of megabytes.
+    /// Parses a number with a unit, by default megabytes.
     fn bytes(&mut self) -> Parsed<u64> {
         let number = self.unsigned()?;
         let unit: u64 = match () {

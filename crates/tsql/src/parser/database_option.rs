@@ -166,7 +166,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Any other option, up to its end; whether it is refused.
+    /// Parses any other option, up to its end, and returns true if it is refused.
     fn other_database_option(&mut self) -> Parsed<bool> {
         if let Some((_, refused)) = STATES.iter().find(|(name, _)| self.accept_bare(name)) {
             return Ok(*refused);
@@ -266,7 +266,7 @@ impl Parser<'_> {
         Err(self.unexpected())
     }
 
-    /// A language: its number or its name.
+    /// Parses a language: its number or its name.
     pub(super) fn language(&mut self) -> Parsed<()> {
         match self.kind() {
             Some(TokenKind::Integer(_)) => self.unsigned().map(drop),
@@ -274,7 +274,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `(name = value, name = (name = value), …)`.
+    /// Parses `(name = value, name = (name = value), …)`.
     fn settings_in_parentheses(&mut self) -> Parsed<()> {
         self.nested(|parser| {
             parser.expect_symbol("(")?;
@@ -308,7 +308,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `SET MAXDOP = n` of ALTER DATABASE SCOPED CONFIGURATION; all other settings are read and without effect.
+    /// Parses `SET MAXDOP = n` of ALTER DATABASE SCOPED CONFIGURATION; all other settings are read and without effect.
     pub(super) fn scoped_configuration(&mut self) -> Parsed<StatementKind> {
         if self.accept_bare("CLEAR PROCEDURE_CACHE") {
             if matches!(self.kind(), Some(TokenKind::Binary(_))) {

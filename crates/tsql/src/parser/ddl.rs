@@ -53,7 +53,7 @@ impl Parser<'_> {
         self.create_module(start)
     }
 
-    /// After CREATE TABLE.
+    /// Parses the rest of CREATE TABLE.
     pub(crate) fn create_table(&mut self) -> Parsed<StatementKind> {
         let name = self.local_name()?;
         self.table.clone_from(&name);
@@ -83,7 +83,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// An index's settings, and its file group or partition scheme, if one is written.
+    /// Parses an index's settings, and its file group or partition scheme, if one is written.
     pub(crate) fn index_options(&mut self, of: OptionPlace) -> Parsed<(IndexSettings, Option<Place>)> {
         let mut place = None;
         let settings = self.placed_options(of, |parser, clause| {
@@ -99,7 +99,7 @@ impl Parser<'_> {
         Ok((settings, place))
     }
 
-    /// `WITH (DATA_COMPRESSION = PAGE, …)`, `ON group`, `TEXTIMAGE_ON group`.
+    /// Parses `WITH (DATA_COMPRESSION = PAGE, …)`, `ON group`, `TEXTIMAGE_ON group`.
     fn placed_options(
         &mut self,
         of: OptionPlace,
@@ -143,12 +143,12 @@ impl Parser<'_> {
         }
     }
 
-    /// The group of a table; None for `"default"`.
+    /// Parses the group of a table; `None` for `"default"`.
     pub(crate) fn table_group(&mut self) -> Parsed<WrittenGroup> {
         self.group_name().map(named_group)
     }
 
-    /// `(column, …)`, which has at least one element.
+    /// Parses `(column, …)`, which has at least one element.
     pub(crate) fn table_body(&mut self) -> Parsed<(Vec<ColumnClause>, Vec<ConstraintClause>)> {
         self.inline_indexes.clear();
         self.expect_symbol("(")?;
@@ -195,7 +195,7 @@ impl Parser<'_> {
         .any(|word| self.is_word(*word))
     }
 
-    /// A column; `number` is its place in the list, from 1.
+    /// Parses a column; `number` is its place in the list, from 1.
     fn column(&mut self, number: usize) -> Parsed<ColumnClause> {
         let name = self.name()?;
         let mut column = ColumnClause {
@@ -324,7 +324,7 @@ impl Parser<'_> {
         Ok((seed, increment))
     }
 
-    /// A number that a bigint holds; identities of greater ones are not served.
+    /// Parses a number that a bigint holds; identities of greater ones are not served.
     fn identity_number(&mut self) -> Parsed<i64> {
         let line = self.line();
         let digits = match self.kind_ahead(usize::from(self.is_symbol("-") || self.is_symbol("+"))) {
@@ -339,14 +339,14 @@ impl Parser<'_> {
         })
     }
 
-    /// An expression together with its text.
+    /// Parses an expression together with its text.
     pub(crate) fn source_text(&mut self) -> Parsed<SourceText> {
         let start = self.start();
         let expr = self.condition()?;
         Ok(SourceText { text: self.text_since(start), expr })
     }
 
-    /// A default: no comparison, so that `DEFAULT 0 NOT NULL` ends where it should.
+    /// Parses a default. It is no comparison, so that `DEFAULT 0 NOT NULL` ends where it should.
     fn default_value(&mut self) -> Parsed<SourceText> {
         let start = self.start();
         let expr = self.expression()?;
@@ -526,7 +526,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After ALTER COLUMN: a name with its type, collation and nullability.
+    /// Parses the rest of ALTER COLUMN: a name with its type, collation and nullability.
     fn altered_column(&mut self) -> Parsed<ColumnClause> {
         let unexpected = self.unexpected();
         let column = self.column(1)?;
@@ -538,7 +538,8 @@ impl Parser<'_> {
         if more { Err(unexpected) } else { Ok(column) }
     }
 
-    /// `[CONSTRAINT] [IF EXISTS] name, … | COLUMN [IF EXISTS] name, …`, in any order. Constraints go first: columns may have them.
+    /// Parses `[CONSTRAINT] [IF EXISTS] name, … | COLUMN [IF EXISTS] name, …`, in any order. Constraints are dropped
+    /// first: columns may have them.
     fn alter_drop(&mut self) -> Parsed<AlterAction> {
         let (mut constraints, mut columns) = (DroppedNames::default(), DroppedNames::default());
         let mut of_columns = false;
@@ -569,13 +570,13 @@ impl Parser<'_> {
     }
 }
 
-/// 8150.
+/// Makes error 8150.
 fn several_nulls(column: &str, table: &str) -> SqlError {
     let text = format!("Multiple NULL constraints were specified for column '{column}', table '{table}'.");
     SqlError::new(8150, 16, 0, text)
 }
 
-/// 8148.
+/// Makes error 8148.
 fn several_constraints(kind: &str, column: &str, table: &str) -> SqlError {
     let text =
         format!("More than one column {kind} constraint specified for column '{column}', table '{table}'.");
@@ -591,7 +592,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// The group and the scheme that are written.
+    /// Separates the written group from the written scheme.
     pub(crate) fn parted(place: Option<Place>) -> (Option<WrittenGroup>, Option<WrittenScheme>) {
         match place {
             None => (None, None),

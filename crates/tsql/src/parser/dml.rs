@@ -17,7 +17,7 @@ use crate::sql_error::SqlError;
 const INSERTED_ROWS_MAX: usize = 1000;
 
 impl Parser<'_> {
-    /// The name of a table, or a table variable.
+    /// Parses the name of a table, or a table variable.
     pub(crate) fn table_name(&mut self) -> Parsed<ObjectName> {
         match self.kind().cloned() {
             Some(TokenKind::Variable(name)) if !name.starts_with("@@") => {
@@ -65,7 +65,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `(a, t.b, s.t.c)`: the table before a column is that of the statement, whatever is written.
+    /// Parses `(a, t.b, s.t.c)`: the table before a column is that of the statement, whatever is written.
     fn insert_columns(&mut self) -> Parsed<Vec<String>> {
         self.expect_symbol("(")?;
         let mut names = Vec::new();
@@ -79,7 +79,7 @@ impl Parser<'_> {
         Ok(names)
     }
 
-    /// TOP of a statement that changes rows.
+    /// Parses TOP of a statement that changes rows.
     pub(crate) fn row_limit(&mut self) -> Parsed<Option<Top>> {
         if !self.accept_word(Keyword::Top) {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Parser<'_> {
         self.top().map(Some)
     }
 
-    /// The rows of an INSERT. Errors: 10738 for more than there may be.
+    /// Parses the rows of an INSERT. Errors: 10738 for more than there may be.
     fn inserted_rows(&mut self) -> Parsed<Vec<Vec<Option<Expr>>>> {
         let line = self.line();
         let rows = self.value_rows()?;
@@ -107,7 +107,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `(e, DEFAULT, …)`.
+    /// Parses `(e, DEFAULT, …)`.
     pub(crate) fn value_row(&mut self) -> Parsed<Vec<Option<Expr>>> {
         self.expect_symbol("(")?;
         let mut row = Vec::new();
@@ -121,7 +121,7 @@ impl Parser<'_> {
         Ok(row)
     }
 
-    /// `OUTPUT … INTO t`, `OUTPUT …`, or both in that order.
+    /// Parses `OUTPUT … INTO t`, `OUTPUT …`, or both in that order.
     pub(crate) fn output(&mut self) -> Parsed<Option<Output>> {
         if !self.is_word(Keyword::Output) {
             return Ok(None);
@@ -162,7 +162,7 @@ impl Parser<'_> {
         Ok(StatementKind::Update(Box::new(update)))
     }
 
-    /// The items of SET.
+    /// Parses the items of SET.
     pub(crate) fn assignments(&mut self) -> Parsed<Vec<Assignment>> {
         let mut assignments = Vec::new();
         loop {

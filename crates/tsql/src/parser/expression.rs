@@ -28,13 +28,13 @@ fn is_value_method(name: &str) -> bool {
     VALUE_METHODS.contains(&name)
 }
 
-/// 40515: a method of xml.
+/// Makes error 40515 for a method of xml.
 pub(crate) fn xml_method(name: &str) -> SqlError {
     SqlError::unsupported(&format!("The method {name}() of xml"))
 }
 
 impl Parser<'_> {
-    /// A condition or an expression: the binder knows which it must be.
+    /// Parses a condition or an expression: the binder knows which it must be.
     pub(crate) fn condition(&mut self) -> Parsed<Expr> {
         self.nested(|parser| {
             let mut terms = vec![parser.conjunction()?];
@@ -184,7 +184,7 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    /// An expression without comparisons.
+    /// Parses an expression without comparisons.
     pub(crate) fn expression(&mut self) -> Parsed<Expr> {
         self.nested(|parser| {
             let mut left = parser.beside(Self::product)?;
@@ -371,7 +371,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `IDENTITY (type [, seed, increment])` of SELECT INTO: the type as that of a constant, and two numbers.
+    /// Parses `IDENTITY (type [, seed, increment])` of SELECT INTO: the type as that of a constant, and two numbers.
     fn identity_function(&mut self) -> Parsed<Expr> {
         self.advance();
         self.expect_symbol("(")?;
@@ -413,7 +413,7 @@ impl Parser<'_> {
         Ok(Expr::Case { operand, branches, otherwise })
     }
 
-    /// TRIM ([[LEADING | TRAILING | BOTH] characters FROM] text).
+    /// Parses TRIM ([[LEADING | TRAILING | BOTH] characters FROM] text).
     fn trim(&mut self) -> Parsed<Expr> {
         self.advance();
         self.expect_symbol("(")?;
@@ -444,7 +444,7 @@ impl Parser<'_> {
         Ok(call)
     }
 
-    /// JSON_OBJECT (name : value, …) and JSON_ARRAY (value, …), with NULL ON NULL or ABSENT ON NULL.
+    /// Parses JSON_OBJECT (name : value, …) and JSON_ARRAY (value, …), with NULL ON NULL or ABSENT ON NULL.
     fn json_constructor(&mut self, name: &str) -> Parsed<Expr> {
         self.advance();
         self.advance();
@@ -504,7 +504,7 @@ impl Parser<'_> {
         Ok(Expr::Cast { value, sql_type, style, lenient })
     }
 
-    /// A method or property of a value, from its name on.
+    /// Parses a method or property of a value, from its name on.
     fn method(&mut self, value: Expr) -> Parsed<Expr> {
         let name = self.name()?;
         let mut arguments = vec![value];
@@ -714,7 +714,7 @@ fn balanced(mut terms: Vec<Expr>, join: fn(Box<Expr>, Box<Expr>) -> Expr) -> Exp
     terms.pop().unwrap_or(Expr::Literal(Literal::Null))
 }
 
-/// A plain call, for what the grammar spells without parentheses.
+/// Makes a plain call, for functions that the grammar spells without parentheses.
 pub(crate) fn function(name: &str, arguments: Vec<Expr>) -> Expr {
     Expr::Function(Box::new(FunctionCall {
         name: name.to_string(),

@@ -7,7 +7,8 @@ use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
-    /// FOR JSON or FOR XML, if one follows. Errors: 13620 for ROOT with WITHOUT_ARRAY_WRAPPER, 40515 for EXPLICIT and schemas.
+    /// Parses FOR JSON or FOR XML, if one follows. Errors: 13620 for ROOT with WITHOUT_ARRAY_WRAPPER, 40515 for
+    /// EXPLICIT and schemas.
     pub(super) fn for_clause(&mut self) -> Parsed<Option<ForClause>> {
         if self.accept_words(&[Keyword::For, Keyword::Json]) {
             return self.for_json().map(|clause| Some(ForClause::Json(clause)));
@@ -75,7 +76,7 @@ impl Parser<'_> {
         Ok(clause)
     }
 
-    /// `('name')`, or what stands for it.
+    /// Parses `('name')`, or returns the default.
     fn name_in_parentheses(&mut self, otherwise: &str) -> Parsed<String> {
         if !self.accept_symbol("(") {
             return Ok(otherwise.to_string());

@@ -29,7 +29,8 @@ impl Spread {
 type Sets = Vec<Vec<usize>>;
 
 impl Parser<'_> {
-    /// After GROUP BY: expressions and grouping sets in any mixture; the sets of several elements multiply.
+    /// Parses the rest of GROUP BY: expressions and grouping sets in any mixture; the sets of several elements
+    /// multiply.
     pub(crate) fn group_by(&mut self, select: &mut Select) -> Parsed<()> {
         let mut sets: Sets = vec![Vec::new()];
         let mut plain = true;
@@ -101,7 +102,7 @@ impl Parser<'_> {
         Ok(vec![self.group_columns(exprs)?])
     }
 
-    /// `a`, `(a, b)` or `()`.
+    /// Parses `a`, `(a, b)` or `()`.
     fn group_columns(&mut self, exprs: &mut Vec<Expr>) -> Parsed<Vec<usize>> {
         if !self.is_symbol("(") {
             return Ok(vec![self.group_expression(exprs)?]);
@@ -161,7 +162,7 @@ impl Parser<'_> {
             .at_line(self.line())
     }
 
-    /// `WINDOW w AS (…), v AS (w ORDER BY …)`.
+    /// Parses `WINDOW w AS (…), v AS (w ORDER BY …)`.
     pub(crate) fn window_clause(&mut self) -> Parsed<Vec<(String, Window)>> {
         let mut windows: Vec<(String, Window)> = Vec::new();
         loop {
@@ -177,12 +178,12 @@ impl Parser<'_> {
     }
 }
 
-/// From all columns down to none, the last one first to go.
+/// Makes the sets of ROLLUP: from all columns down to none, the last one first to go.
 fn rollup(columns: &[Vec<usize>]) -> Sets {
     (0..=columns.len()).rev().map(|kept| columns.iter().take(kept).flatten().copied().collect()).collect()
 }
 
-/// Every subset.
+/// Makes the sets of CUBE: every subset.
 fn cube(columns: &[Vec<usize>]) -> Sets {
     let all = (1_usize << columns.len().min(usize::BITS as usize - 1)) - 1;
     (0..=all)
@@ -197,7 +198,7 @@ fn cube(columns: &[Vec<usize>]) -> Sets {
         .collect()
 }
 
-/// A window with what its base says. Errors: 5364 for a window that there is not.
+/// Completes a window by its base. Errors: 5364 for an unknown window.
 fn complete(mut window: Window, known: &[(String, Window)]) -> Result<Window, SqlError> {
     let Some(base) = window.base.take() else { return Ok(window) };
     let Some((_, found)) = known.iter().find(|(name, _)| name.eq_ignore_ascii_case(&base)) else {

@@ -8,7 +8,7 @@ use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
-    /// The hints of a table that is read, or none. Errors: 321, 1047.
+    /// Parses the hints of a table that is read, or none. Errors: 321, 1047.
     pub(super) fn source_hints(&mut self) -> Parsed<TableHints> {
         if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
             self.advance();
@@ -18,7 +18,7 @@ impl Parser<'_> {
         self.hints_in_parentheses(None)
     }
 
-    /// The hints of a table whose rows are changed. Errors: 321, 1047, 1065.
+    /// Parses the hints of a table whose rows are changed. Errors: 321, 1047, 1065.
     pub(super) fn change_hints(&mut self) -> Parsed<TableHints> {
         let line = self.line();
         let hints = self.source_hints()?;
@@ -26,7 +26,7 @@ impl Parser<'_> {
         Ok(hints)
     }
 
-    /// The hints of a table that gets rows: also those about files.
+    /// Parses the hints of a table that gets rows, including those about files.
     pub(super) fn insert_hints(&mut self) -> Parsed<(FileHints, TableHints)> {
         let (mut file, line) = (FileHints::default(), self.line());
         if !(self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(")) {
@@ -38,7 +38,7 @@ impl Parser<'_> {
         Ok((file, hints))
     }
 
-    /// `FROM t (NOLOCK)` is an old spelling of a hint.
+    /// Returns true at the old spelling of a hint, `FROM t (NOLOCK)`.
     pub(super) fn at_old_hints(&self) -> bool {
         let is_hint = matches!(self.kind_ahead(1), Some(TokenKind::Word(word)) if TableHint::is_hint(word));
         let ends = || {
@@ -79,7 +79,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `INDEX(i, …)`, `INDEX = i`, `FORCESEEK(i(a, …))`, `SPATIAL_WINDOW_MAX_CELLS = n`.
+    /// Parses `INDEX(i, …)`, `INDEX = i`, `FORCESEEK(i(a, …))`, `SPATIAL_WINDOW_MAX_CELLS = n`.
     fn plan_hint_value(&mut self, hint: &str) -> Parsed<()> {
         match hint {
             "INDEX" => {
@@ -107,7 +107,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An index by its name or number.
+    /// Parses an index by its name or number.
     fn index_reference(&mut self) -> Parsed<()> {
         match self.kind() {
             Some(TokenKind::Integer(_)) => self.unsigned().map(drop),

@@ -162,8 +162,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// `name [UNIQUE] [CLUSTERED | NONCLUSTERED] [COLUMNSTORE] [(columns)] …` after INDEX in a table's definition. Behind a
-    /// column, the index is on that column.
+    /// Parses `name [UNIQUE] [CLUSTERED | NONCLUSTERED] [COLUMNSTORE] [(columns)] …` after INDEX in a table's
+    /// definition. Behind a column, the index is on that column.
     pub(crate) fn inline_index(&mut self, column: Option<&str>) -> Parsed<CreateIndex> {
         let name = self.name()?;
         let unique = self.accept_word(Keyword::Unique);
@@ -222,7 +222,7 @@ impl Parser<'_> {
         Ok(StatementKind::AlterIndex(AlterIndex { name, table, action }))
     }
 
-    /// `[PARTITION = ALL | n] [WITH (…)]`.
+    /// Parses `[PARTITION = ALL | n] [WITH (…)]`.
     pub(crate) fn rebuild(&mut self, place: OptionPlace) -> Parsed<Rebuild> {
         let mut partition = None;
         if self.accept_word(Keyword::Partition) {
@@ -246,7 +246,7 @@ impl Parser<'_> {
         Ok(Rebuild { partition, settings })
     }
 
-    /// `(option = value, …)`. Errors: 155 for an option that there is not.
+    /// Parses `(option = value, …)`. Errors: 155 for an unknown option.
     pub(crate) fn index_settings(&mut self, place: OptionPlace) -> Parsed<IndexSettings> {
         self.expect_symbol("(")?;
         let mut settings = IndexSettings::default();
@@ -297,7 +297,7 @@ impl Parser<'_> {
         Ok(option)
     }
 
-    /// The value of an option that counts.
+    /// Parses the value of an option that has an effect.
     fn kept_setting(&mut self, option: &str, settings: &mut IndexSettings, line: u32) -> Parsed<()> {
         match option {
             "FILLFACTOR" => {
@@ -338,7 +338,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `WAIT_AT_LOW_PRIORITY (MAX_DURATION = n MINUTES, ABORT_AFTER_WAIT = NONE)`: nobody waits for an index here.
+    /// Parses `WAIT_AT_LOW_PRIORITY (MAX_DURATION = n MINUTES, ABORT_AFTER_WAIT = NONE)`. It has no effect: nobody
+    /// waits for an index here.
     fn wait_at_low_priority(&mut self) -> Parsed<()> {
         self.expect_bare("WAIT_AT_LOW_PRIORITY")?;
         self.expect_symbol("(")?;

@@ -121,7 +121,7 @@ impl Parser<'_> {
     }
 }
 
-/// As messages spell a clause.
+/// Spells a clause as messages do.
 fn clause_name(when: MergeWhen) -> &'static str {
     match when {
         MergeWhen::Matched => "WHEN MATCHED",

@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at + ahead).map(|token| &token.kind)
     }
 
-    /// The word of the grammar at a token; None for names and all that is no word.
+    /// Returns the word of the grammar at a token; `None` for names and other tokens.
     pub(crate) fn keyword_ahead(&self, ahead: usize) -> Option<Keyword> {
         self.tokens.get(self.at + ahead).and_then(|token| token.keyword)
     }
@@ -193,12 +193,12 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |token| token.line)
     }
 
-    /// First byte of the current token.
+    /// Returns the first byte of the current token.
     pub(crate) fn start(&self) -> usize {
         self.tokens.get(self.at).map_or(self.text.len(), |token| token.start)
     }
 
-    /// The text from byte `start` to the end of the token before the current one.
+    /// Returns the text from byte `start` to the end of the token before the current one.
     pub(crate) fn text_since(&self, start: usize) -> String {
         let end = self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).map_or(start, |token| token.end);
         self.text.get(start..end).unwrap_or_default().to_string()
@@ -235,7 +235,7 @@ impl<'a> Parser<'a> {
         if self.accept_bare(words) { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    /// The bare word here in capitals, reserved or not.
+    /// Parses a bare word in capitals, reserved or not.
     pub(crate) fn any_word(&mut self) -> Parsed<String> {
         match self.kind() {
             Some(TokenKind::Word(word)) => {
@@ -284,7 +284,7 @@ impl<'a> Parser<'a> {
         if self.accept_symbol(symbol) { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    /// The error at the current token: 156 for a reserved word, 102 otherwise; at the end, near the last token.
+    /// Makes the error at the current token: 156 for a reserved word, 102 otherwise; at the end, near the last token.
     pub(crate) fn unexpected(&self) -> SqlError {
         let token = self.tokens.get(self.at).or(self.tokens.last());
         let Some(token) = token else { return errors::SYNTAX.with([""]).at_line(1) };
@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
         Ok(result)
     }
 
-    /// `(a [ASC|DESC], …)`.
+    /// Parses `(a [ASC|DESC], …)`.
     pub(crate) fn ordered_columns(&mut self) -> Parsed<Vec<(String, bool)>> {
         self.expect_symbol("(")?;
         let mut columns = Vec::new();
@@ -367,7 +367,7 @@ impl<'a> Parser<'a> {
         Ok(columns)
     }
 
-    /// An unsigned number.
+    /// Parses an unsigned number.
     pub(crate) fn unsigned(&mut self) -> Parsed<u64> {
         match self.kind() {
             Some(TokenKind::Integer(digits)) => {
@@ -379,7 +379,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A number with a sign.
+    /// Parses a number with a sign.
     pub(crate) fn signed(&mut self) -> Parsed<i64> {
         let negative = self.accept_symbol("-");
         self.accept_symbol("+");

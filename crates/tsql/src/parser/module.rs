@@ -14,7 +14,7 @@ const SEQUENCE_OPTIONS: &[&str] =
     &["AS", "START", "RESTART", "INCREMENT", "MINVALUE", "MAXVALUE", "CYCLE", "CACHE"];
 
 impl Parser<'_> {
-    /// After CREATE, which stood at token `start`.
+    /// Parses the rest of CREATE, which stood at token `start`.
     pub(crate) fn create_module(&mut self, start: usize) -> Parsed<StatementKind> {
         let mode = if self.accept_words(&[Keyword::Or, Keyword::Alter]) {
             CreateMode::CreateOrAlter
@@ -36,7 +36,7 @@ impl Parser<'_> {
         self.module(start, mode)
     }
 
-    /// After ALTER, which stood at token `start`.
+    /// Parses the rest of ALTER, which stood at token `start`.
     pub(crate) fn alter_module(&mut self, start: usize) -> Parsed<StatementKind> {
         if self.accept_word(Keyword::Sequence) {
             let name = self.local_name()?;
@@ -67,7 +67,7 @@ impl Parser<'_> {
         Ok(statement)
     }
 
-    /// A module from its kind on; the statement began at token `start`.
+    /// Parses a module from its kind on; the statement began at token `start`.
     pub(crate) fn module_from(&mut self, start: usize, mode: CreateMode) -> Parsed<StatementKind> {
         let word = self.any_word()?;
         let first = self.tokens.get(start).map_or(0, |token| token.start);
@@ -129,7 +129,7 @@ impl Parser<'_> {
         Ok(ModuleBody::ScalarFunction { parameters, returns, statements: self.function_block()? })
     }
 
-    /// `(@a int = 1, …)`.
+    /// Parses `(@a int = 1, …)`.
     fn parameters(&mut self) -> Parsed<Vec<Declaration>> {
         self.expect_symbol("(")?;
         if self.accept_symbol(")") {
@@ -140,7 +140,7 @@ impl Parser<'_> {
         Ok(parameters)
     }
 
-    /// WITH and options of words, which hide or guard the text and change nothing of what it does.
+    /// Parses WITH and options of words, which hide or guard the text and have no other effect.
     fn module_options(&mut self, known: &[&str], executes_as: bool) -> Parsed<()> {
         if !self.accept_word(Keyword::With) {
             return Ok(());
@@ -164,7 +164,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The options of a function, and AS, which may be left out.
+    /// Parses the options of a function, and AS, which may be left out.
     fn function_options(&mut self) -> Parsed<()> {
         let known =
             ["ENCRYPTION", "SCHEMABINDING", "RETURNS NULL ON NULL INPUT", "CALLED ON NULL INPUT", "INLINE"];
@@ -173,7 +173,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The body of a function of statements, which is one block.
+    /// Parses the body of a function of statements, which is one block.
     fn function_block(&mut self) -> Parsed<Vec<Statement>> {
         let unexpected = self.unexpected();
         match self.is_word(Keyword::Begin).then(|| self.statement()).transpose()? {

@@ -12,7 +12,7 @@ const PREFIXES_MAX: usize = 3;
 const LOCAL_PREFIXES_MAX: usize = 2;
 
 impl Parser<'_> {
-    /// A name: a bare word that is not reserved, or a delimited one.
+    /// Parses a name: a bare word that is not reserved, or a delimited one.
     pub(crate) fn accept_name(&mut self) -> Option<String> {
         let name = match self.kind()? {
             TokenKind::Word(word) if !self.is_reserved() => word.clone(),
@@ -27,7 +27,7 @@ impl Parser<'_> {
         self.accept_name().ok_or_else(|| self.unexpected())
     }
 
-    /// A collation's name. `database_default` and `catalog_default` are that of every database here.
+    /// Parses a collation's name. `database_default` and `catalog_default` are that of every database here.
     pub(crate) fn collation(&mut self) -> Parsed<String> {
         let name = self.name()?;
         let default =
@@ -35,7 +35,8 @@ impl Parser<'_> {
         Ok(if default { crate::DEFAULT_COLLATION.to_string() } else { name })
     }
 
-    /// The name of an object that a query reads or changes: one to four parts. Errors: 7202 for another server, 117.
+    /// Parses the name of an object that a query reads or changes: one to four parts. Errors: 7202 for another server,
+    /// 117.
     pub(crate) fn object_name(&mut self) -> Parsed<ObjectName> {
         let line = self.line();
         match self.remote_name()? {
@@ -44,12 +45,12 @@ impl Parser<'_> {
         }
     }
 
-    /// The name of an object that a statement defines or changes: one to three parts. Errors: 117 for more.
+    /// Parses the name of an object that a statement defines or changes: one to three parts. Errors: 117 for more.
     pub(crate) fn local_name(&mut self) -> Parsed<ObjectName> {
         self.parts(LOCAL_PREFIXES_MAX).map(|(_, name)| name)
     }
 
-    /// A name, and the server before it if that is another one than this. Errors: 117.
+    /// Parses a name, and the server before it if that is another one than this. Errors: 117.
     pub(crate) fn remote_name(&mut self) -> Parsed<(Option<String>, ObjectName)> {
         let (server, name) = self.parts(PREFIXES_MAX)?;
         Ok((server.filter(|server| !self.is_own_server(server)), name))
@@ -60,7 +61,7 @@ impl Parser<'_> {
         self.server.is_some_and(|own| own.eq_ignore_ascii_case(name))
     }
 
-    /// The server and the name; empty parts in front or in the middle stand for the default.
+    /// Parses the server and the name; empty parts in front or in the middle stand for the default.
     fn parts(&mut self, prefixes_max: usize) -> Parsed<(Option<String>, ObjectName)> {
         let (start, line) = (self.start(), self.line());
         let mut parts: Vec<Option<String>> = Vec::new();
@@ -91,7 +92,7 @@ impl Parser<'_> {
         Ok((parts.next().flatten(), ObjectName { database, schema, name }))
     }
 
-    /// `a, b, …`.
+    /// Parses `a, b, …`.
     pub(crate) fn name_list(&mut self) -> Parsed<Vec<String>> {
         let mut names = vec![self.name()?];
         while self.accept_symbol(",") {
@@ -100,7 +101,7 @@ impl Parser<'_> {
         Ok(names)
     }
 
-    /// `(a, b, …)`.
+    /// Parses `(a, b, …)`.
     pub(crate) fn names_in_parentheses(&mut self) -> Parsed<Vec<String>> {
         self.expect_symbol("(")?;
         let names = self.name_list()?;
@@ -108,7 +109,7 @@ impl Parser<'_> {
         Ok(names)
     }
 
-    /// `a, b.c, …` of a statement that defines or changes objects.
+    /// Parses `a, b.c, …` of a statement that defines or changes objects.
     pub(crate) fn local_names(&mut self) -> Parsed<Vec<ObjectName>> {
         let mut names = vec![self.local_name()?];
         while self.accept_symbol(",") {
@@ -118,7 +119,7 @@ impl Parser<'_> {
     }
 }
 
-/// 117.
+/// Makes error 117.
 pub(crate) fn too_many_parts(name: &str, prefixes_max: usize) -> SqlError {
     let text = format!(
         "The object name '{name}' contains more than the maximum number of prefixes. The maximum is {prefixes_max}."
@@ -126,7 +127,7 @@ pub(crate) fn too_many_parts(name: &str, prefixes_max: usize) -> SqlError {
     SqlError::new(117, 15, 1, text)
 }
 
-/// The server and the name of four parts.
+/// Separates the server from a name of four parts.
 pub(crate) fn named(
     [server, database, schema, name]: [Option<String>; 4],
 ) -> Parsed<(Option<String>, ObjectName)> {
@@ -134,8 +135,8 @@ pub(crate) fn named(
     Ok((server, ObjectName { database, schema, name }))
 }
 
-/// The parts of a name that stands in a text, as for OBJECT_ID: reserved words and any characters need no delimiters there. An
-/// empty part is None. Errors: 102, 105.
+/// Splits a name that stands in a text, as for OBJECT_ID: reserved words and any characters need no delimiters there.
+/// An empty part is `None`. Errors: 102, 105.
 pub(crate) fn parts_of(text: &str) -> Parsed<Vec<Option<String>>> {
     let mut parts = Vec::new();
     let mut rest = text.trim();
@@ -158,7 +159,7 @@ pub(crate) fn parts_of(text: &str) -> Parsed<Vec<Option<String>>> {
     }
 }
 
-/// A delimited part from behind its first delimiter, and what follows it.
+/// Reads a delimited part from behind its first delimiter, and returns the rest.
 fn delimited(text: &str, close: char) -> Parsed<(String, &str)> {
     let mut part = String::new();
     let mut rest = text;
@@ -177,7 +178,7 @@ fn delimited(text: &str, close: char) -> Parsed<(String, &str)> {
     }
 }
 
-/// 7202: there are no other servers.
+/// Makes error 7202: there are no other servers.
 pub(crate) fn unknown_server(name: &str) -> SqlError {
     let text = format!(
         "Could not find server '{name}' in sys.servers. Verify that the correct server name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers."

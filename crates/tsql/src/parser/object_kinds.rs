@@ -56,7 +56,7 @@ const OF_DATABASES: &[&str] =
     &["ENCRYPTION KEY", "AUDIT SPECIFICATION", "SCOPED CREDENTIAL", "EVENT NOTIFICATION", "EVENT SESSION"];
 
 impl Parser<'_> {
-    /// Why there is no statement for a kind of object: 40515 for one of SQL Server's, 343 for what is none.
+    /// Says why there is no statement for a kind of object: 40515 for one of SQL Server's, 343 for an unknown one.
     pub(crate) fn other_object(&self, verb: &str, kind: &str) -> SqlError {
         if KINDS.contains(&kind) {
             return SqlError::unsupported(&format!("{verb} {kind}"));

@@ -63,7 +63,7 @@ const TYPES: [(&str, SqlType); 17] = [
 ];
 
 impl Parser<'_> {
-    /// `{d '…'}`, `{t '…'}`, `{ts '…'}`, `{guid '…'}`, `{fn call}`.
+    /// Parses `{d '…'}`, `{t '…'}`, `{ts '…'}`, `{guid '…'}`, `{fn call}`.
     pub(super) fn odbc_escape(&mut self) -> Parsed<Expr> {
         self.advance();
         let word = self.name()?.to_ascii_lowercase();
@@ -140,7 +140,7 @@ impl Parser<'_> {
     }
 }
 
-/// T-SQL's expression for a function of ODBC; None for those that T-SQL knows by the same name.
+/// Returns T-SQL's expression for a function of ODBC; `None` for those that T-SQL knows by the same name.
 fn renamed(name: &str, mut arguments: Vec<Expr>) -> Option<Expr> {
     if let Some((_, own)) = RENAMED.iter().find(|(odbc, _)| *odbc == name) {
         return Some(function(own, arguments));

@@ -13,7 +13,7 @@ use crate::partition::{
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
-    /// After CREATE PARTITION.
+    /// Parses the rest of CREATE PARTITION.
     pub(crate) fn create_partition(&mut self) -> Parsed<StatementKind> {
         if self.accept_word(Keyword::Function) {
             return self.create_partition_function();
@@ -68,7 +68,7 @@ impl Parser<'_> {
         Ok(partition(PartitionStatement::CreateFunction(create)))
     }
 
-    /// After ALTER PARTITION.
+    /// Parses the rest of ALTER PARTITION.
     pub(crate) fn alter_partition(&mut self) -> Parsed<StatementKind> {
         if self.accept_word(Keyword::Scheme) {
             let scheme = self.name()?;
@@ -98,7 +98,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// After DROP PARTITION.
+    /// Parses the rest of DROP PARTITION.
     pub(crate) fn drop_partition(&mut self) -> Parsed<StatementKind> {
         if self.accept_word(Keyword::Function) {
             return Ok(partition(PartitionStatement::DropFunction(self.name()?)));
@@ -111,12 +111,12 @@ impl Parser<'_> {
         Ok(Some(self.group_name()?).filter(|name| !name.eq_ignore_ascii_case(DEFAULT_GROUP)))
     }
 
-    /// `(column, …)` after the name of a partition scheme.
+    /// Parses `(column, …)` after the name of a partition scheme.
     pub(crate) fn scheme_columns(&mut self, name: String) -> Parsed<WrittenScheme> {
         Ok(WrittenScheme { name, columns: self.names_in_parentheses()? })
     }
 
-    /// `[PARTITION n] TO table [PARTITION n]`, after SWITCH.
+    /// Parses `[PARTITION n] TO table [PARTITION n]`, after SWITCH.
     pub(crate) fn switch_rows(&mut self) -> Parsed<AlterAction> {
         let from = self.partition_number()?;
         self.expect_word(Keyword::To)?;
@@ -135,7 +135,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After TRUNCATE TABLE.
+    /// Parses the rest of TRUNCATE TABLE.
     pub(crate) fn truncate_table(&mut self) -> Parsed<StatementKind> {
         let table = self.local_name()?;
         let mut partitions = Vec::new();
@@ -149,7 +149,7 @@ impl Parser<'_> {
         Ok(StatementKind::TruncateTable { table, partitions })
     }
 
-    /// `(1, 3 TO 5)`.
+    /// Parses `(1, 3 TO 5)`.
     pub(crate) fn partition_spans(&mut self) -> Parsed<Vec<PartitionSpan>> {
         self.expect_symbol("(")?;
         let mut spans = Vec::new();
@@ -165,7 +165,7 @@ impl Parser<'_> {
         Ok(spans)
     }
 
-    /// `(LOCK_ESCALATION = …)`, after SET of ALTER TABLE.
+    /// Parses `(LOCK_ESCALATION = …)`, after SET of ALTER TABLE.
     pub(crate) fn lock_escalation(&mut self) -> Parsed<AlterAction> {
         self.expect_symbol("(")?;
         self.expect_word(Keyword::LockEscalation)?;

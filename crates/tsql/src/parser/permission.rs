@@ -175,7 +175,8 @@ const CLASSES: &[(&str, SecurableClass)] = &[
 const WORDS_MAX: usize = 6;
 
 impl Parser<'_> {
-    /// `GRANT permission [(columns)], … [ON [class ::] securable [(columns)]] TO principal, …`; so DENY and REVOKE.
+    /// Parses `GRANT permission [(columns)], … [ON [class ::] securable [(columns)]] TO principal, …`; so DENY and
+    /// REVOKE.
     pub(crate) fn permission(&mut self) -> Parsed<Permission> {
         let verb = match () {
             () if self.accept_word(Keyword::Deny) => PermissionVerb::Deny,
@@ -254,7 +255,7 @@ impl Parser<'_> {
         if known == 0 { Err(self.unexpected()) } else { Ok(()) }
     }
 
-    /// `[class ::] name [(columns)]`.
+    /// Parses `[class ::] name [(columns)]`.
     fn securable(&mut self, columns: &mut Vec<String>) -> Parsed<(SecurableClass, ObjectName)> {
         let class = CLASSES.iter().find(|(words, _)| {
             let count = words.split(' ').count();
@@ -272,7 +273,7 @@ impl Parser<'_> {
         Ok((class, name))
     }
 
-    /// REVERT and SETUSER. Error when run: 40515.
+    /// Parses REVERT and SETUSER. Error when run: 40515.
     pub(crate) fn other_user(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
         let what = if self.is_word(Keyword::Revert) { "REVERT" } else { "SETUSER" };
@@ -287,7 +288,7 @@ impl Parser<'_> {
         Ok(StatementKind::Unsupported(Box::new(SqlError::unsupported(what).at_line(line))))
     }
 
-    /// `EXECUTE AS …` from AS on. Error when run: 40515.
+    /// Parses `EXECUTE AS …` from AS on. Error when run: 40515.
     pub(crate) fn execute_as(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
         self.expect_word(Keyword::As)?;
@@ -306,7 +307,7 @@ impl Parser<'_> {
         Ok(StatementKind::Unsupported(Box::new(SqlError::unsupported("EXECUTE AS").at_line(line))))
     }
 
-    /// A variable's name with its `@`.
+    /// Parses a variable's name with its `@`.
     pub(crate) fn variable(&mut self) -> Parsed<String> {
         let Some(TokenKind::Variable(name)) = self.kind().cloned() else { return Err(self.unexpected()) };
         self.advance();

@@ -15,7 +15,7 @@ use crate::query::{
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
-    /// A query with everything that may follow its body.
+    /// Parses a query with everything that may follow its body.
     pub(crate) fn query(&mut self) -> Parsed<Query> {
         self.nested(|parser| {
             let with = if parser.accept_word(Keyword::With) { parser.common_tables()? } else { Vec::new() };
@@ -94,7 +94,7 @@ impl Parser<'_> {
         }
     }
 
-    /// INTERSECT binds tighter than UNION and EXCEPT.
+    /// Parses INTERSECT, which binds tighter than UNION and EXCEPT.
     fn intersection(&mut self) -> Parsed<QueryBody> {
         let mut left = self.query_term()?;
         let mut operators = 0;
@@ -242,7 +242,7 @@ impl Parser<'_> {
         self.name()
     }
 
-    /// `t.*`, `s.t.*`.
+    /// Parses `t.*`, `s.t.*`.
     fn qualified_wildcard(&mut self) -> Option<Vec<String>> {
         let mut parts = Vec::new();
         let mut ahead = 0;
@@ -351,7 +351,7 @@ impl Parser<'_> {
         self.accept_word(Keyword::Join).then_some(JoinKind::Inner)
     }
 
-    /// `(name type ['path'] [AS JSON], …)`.
+    /// Parses `(name type ['path'] [AS JSON], …)`.
     fn json_columns(&mut self) -> Parsed<Vec<JsonColumn>> {
         self.expect_symbol("(")?;
         let mut columns = Vec::new();
@@ -521,7 +521,7 @@ fn name_aliases(body: &QueryBody, order_by: &mut [OrderItem]) {
     }
 }
 
-/// The operator behind `=`, `+=` and the like; None for other symbols.
+/// Returns the operator behind `=`, `+=` and the like; `None` for other symbols.
 pub(crate) fn assignment_operator(symbol: &str) -> Option<Option<BinaryOperator>> {
     Some(match symbol {
         "=" => None,
@@ -537,7 +537,7 @@ pub(crate) fn assignment_operator(symbol: &str) -> Option<Option<BinaryOperator>
     })
 }
 
-/// `@v op= value` spelled out as `@v op value`.
+/// Spells `@v op= value` out as `@v op value`.
 pub(crate) fn compound(variable: &str, operator: Option<BinaryOperator>, value: Expr) -> Expr {
     match operator {
         None => value,

@@ -79,7 +79,7 @@ const NAMED: &[&str] = &[
 const COMPATIBILITY: &str = "QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_";
 
 impl Parser<'_> {
-    /// `OPTION (…)`, or nothing. Errors: 310, 10715.
+    /// Parses `OPTION (…)`, or nothing. Errors: 310, 10715.
     pub(crate) fn option_clause(&mut self) -> Parsed<QueryHints> {
         let mut hints = QueryHints::default();
         if !self.accept_word(Keyword::Option) {
@@ -144,7 +144,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `UNKNOWN`, or `(@v UNKNOWN, @w = 5)`.
+    /// Parses `UNKNOWN`, or `(@v UNKNOWN, @w = 5)`.
     fn optimize_for(&mut self) -> Parsed<()> {
         if self.accept_bare("UNKNOWN") {
             return Ok(());
@@ -163,7 +163,7 @@ impl Parser<'_> {
         self.expect_symbol(")")
     }
 
-    /// `('name', …)`.
+    /// Parses `('name', …)`.
     fn named_hints(&mut self) -> Parsed<()> {
         self.expect_symbol("(")?;
         loop {
@@ -181,7 +181,7 @@ impl Parser<'_> {
         self.expect_symbol(")")
     }
 
-    /// A string literal.
+    /// Parses a string literal.
     pub(crate) fn literal_text(&mut self) -> Parsed<String> {
         let Some(TokenKind::Text { value, .. }) = self.kind() else { return Err(self.unexpected()) };
         let value = value.clone();

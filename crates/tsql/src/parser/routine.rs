@@ -67,7 +67,7 @@ impl Parser<'_> {
         Ok(StatementKind::Declare(declarations))
     }
 
-    /// The columns of a table variable, after TABLE.
+    /// Parses the columns of a table variable, after TABLE.
     pub(crate) fn table_variable(&mut self, name: String) -> Parsed<CreateTable> {
         self.note_declared(&name)?;
         self.table = ObjectName::bare(name.clone());
@@ -132,7 +132,7 @@ impl Parser<'_> {
         self.execute_procedure(status)
     }
 
-    /// A procedure's name and arguments.
+    /// Parses a procedure's name and arguments.
     pub(crate) fn execute_procedure(&mut self, status: Option<String>) -> Parsed<StatementKind> {
         let line = self.line();
         let (server, procedure) = self.remote_name()?;

@@ -8,7 +8,8 @@ use crate::names::{ObjectName, same_name};
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
-    /// After CREATE SCHEMA. The tables and views behind the name are made in it. Errors: 2759 for those of another schema.
+    /// Parses the rest of CREATE SCHEMA. The tables and views behind the name are made in it. Errors: 2759 for those of
+    /// another schema.
     pub(crate) fn create_schema(&mut self) -> Parsed<StatementKind> {
         // A schema may be named after its owner alone.
         let owner_alone = self.accept_word(Keyword::Authorization);

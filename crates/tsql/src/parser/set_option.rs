@@ -42,7 +42,8 @@ const STATISTICS: &[&str] = &["BULK", "IO", "PROFILE", "TIME", "XML"];
 const PRIORITIES: std::ops::RangeInclusive<i64> = -10..=10;
 
 impl Parser<'_> {
-    /// After SET, where no variable stands. Errors: 195 for what is no option, 102 and 156 for what is not its value.
+    /// Parses the rest of SET, where no variable stands. Errors: 195 for an unknown option, 102 and 156 for a wrong
+    /// value.
     pub(crate) fn set_option(&mut self) -> Parsed<StatementKind> {
         if self.is_word(Keyword::Transaction) || self.is_word(Keyword::Tran) {
             self.advance();
@@ -71,7 +72,7 @@ impl Parser<'_> {
         Ok(StatementKind::SetOption(SetOption::Value { name, value }))
     }
 
-    /// `name, name`, each one of `known`.
+    /// Parses `name, name`, each one of `known`.
     fn switch_names(&mut self, prefix: &str, known: &[&str]) -> Parsed<Vec<String>> {
         let mut names = Vec::new();
         loop {
@@ -109,7 +110,7 @@ impl Parser<'_> {
         Err(self.unexpected())
     }
 
-    /// The value of an option; None for what is no option. A variable may stand for every value.
+    /// Parses the value of an option; `None` for an unknown option. A variable may stand for every value.
     fn option_value(&mut self, name: &str) -> Option<Parsed<Expr>> {
         let variable = match self.kind() {
             Some(TokenKind::Variable(variable)) => Some(Expr::Variable(variable.clone())),
@@ -141,7 +142,7 @@ impl Parser<'_> {
         super::parse_expression(&self.text_since(start))
     }
 
-    /// `us_english`, `[british]`, `'dmy'`.
+    /// Parses `us_english`, `[british]`, `'dmy'`.
     fn word_value(&mut self) -> Parsed<Expr> {
         let value = match self.kind().cloned() {
             Some(TokenKind::Text { value, .. }) => {
@@ -171,7 +172,7 @@ impl Parser<'_> {
         Ok(Expr::Literal(Literal::Text { value: priority.to_string(), unicode: true }))
     }
 
-    /// ON or OFF.
+    /// Parses ON or OFF.
     pub(super) fn switch(&mut self) -> Parsed<bool> {
         if self.accept_word(Keyword::On) {
             return Ok(true);
@@ -181,7 +182,7 @@ impl Parser<'_> {
     }
 }
 
-/// 195.
+/// Makes error 195.
 fn not_an_option(name: &str) -> SqlError {
     SqlError::new(195, 15, 5, format!("'{name}' is not a recognized SET option."))
 }

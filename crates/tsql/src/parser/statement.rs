@@ -50,7 +50,7 @@ const NEXT_STATEMENTS: &[Keyword] = &[
 ];
 
 impl Parser<'_> {
-    /// All statements of a batch.
+    /// Parses all statements of a batch.
     pub(crate) fn batch(&mut self) -> Parsed<Vec<Statement>> {
         let mut statements = Vec::new();
         while self.accept_symbol(";") {}
@@ -257,7 +257,7 @@ impl Parser<'_> {
         }
     }
 
-    /// WITH before a query, or before INSERT.
+    /// Parses WITH before a query, or before INSERT.
     fn with_statement(&mut self) -> Parsed<StatementKind> {
         let mark = self.at;
         self.advance();

@@ -7,7 +7,7 @@ use crate::module::TriggerEvents;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
-    /// After the name.
+    /// Parses the definition of a trigger after its name.
     pub(crate) fn trigger_definition(&mut self) -> Parsed<ModuleBody> {
         self.expect_word(Keyword::On)?;
         self.refuse_wide_trigger()?;
@@ -68,7 +68,7 @@ impl Parser<'_> {
             && self.is_word_ahead(1, Keyword::Trigger)
     }
 
-    /// `ENABLE TRIGGER name, … | ALL ON table`.
+    /// Parses `ENABLE TRIGGER name, … | ALL ON table`.
     pub(crate) fn switch_triggers(&mut self) -> Parsed<StatementKind> {
         let action = self.trigger_switch()?;
         self.expect_word(Keyword::On)?;
@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(StatementKind::AlterTable { table: self.local_name()?, check: None, action })
     }
 
-    /// `ENABLE TRIGGER name, … | ALL`, also of ALTER TABLE.
+    /// Parses `ENABLE TRIGGER name, … | ALL`, also of ALTER TABLE.
     pub(crate) fn trigger_switch(&mut self) -> Parsed<AlterAction> {
         let enabled = self.is_word(Keyword::Enable);
         self.advance();

@@ -6,7 +6,7 @@ use crate::keywords::Keyword;
 use crate::query::TableSource;
 
 impl Parser<'_> {
-    /// Any number of PIVOT and UNPIVOT behind a source.
+    /// Parses any number of PIVOT and UNPIVOT behind a source.
     pub(crate) fn turned(&mut self, mut source: TableSource) -> Parsed<TableSource> {
         for _ in 0..super::DEPTH_MAX {
             source = if self.accept_word(Keyword::Pivot) {
@@ -20,7 +20,7 @@ impl Parser<'_> {
         Err(self.too_deep())
     }
 
-    /// `(SUM(v) FOR c IN ([1], [2])) AS p`.
+    /// Parses `(SUM(v) FOR c IN ([1], [2])) AS p`.
     fn pivot(&mut self, source: TableSource) -> Parsed<TableSource> {
         self.expect_symbol("(")?;
         let Expr::Function(aggregate) = self.expression()? else { return Err(self.unexpected()) };
@@ -36,7 +36,7 @@ impl Parser<'_> {
         Ok(TableSource::Pivot { source: Box::new(source), aggregate: *aggregate, column, values, alias })
     }
 
-    /// `(v FOR name IN (a, b)) AS u`.
+    /// Parses `(v FOR name IN (a, b)) AS u`.
     fn unpivot(&mut self, source: TableSource) -> Parsed<TableSource> {
         self.expect_symbol("(")?;
         let value = self.name()?;

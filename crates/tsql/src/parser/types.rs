@@ -19,7 +19,7 @@ pub(crate) enum TypePlace {
 }
 
 impl Parser<'_> {
-    /// A type. Errors: 243 for an unknown name, 102 for wrong arguments.
+    /// Parses a type. Errors: 243 for an unknown name, 102 for wrong arguments.
     pub(crate) fn sql_type(&mut self, place: TypePlace) -> Parsed<SqlType> {
         let mut name = self.type_word()?;
         if self.accept_symbol(".") {
@@ -56,7 +56,7 @@ impl Parser<'_> {
         Ok(if !sized && place == TypePlace::Cast { cast_length(parsed) } else { parsed })
     }
 
-    /// The type of the `number`-th column, parameter or variable of a list. A name that the system does not have
+    /// Parses the type of the `number`-th column, parameter or variable of a list. A name that the system does not have
     /// is looked up when the statement runs. Errors: 2715 for one with arguments.
     pub(crate) fn declared_type(&mut self, number: usize) -> Parsed<SqlType> {
         let (start, at) = (self.line(), self.at);

@@ -8,7 +8,7 @@ use crate::sql_error::SqlError;
 use crate::user_type::{CreateType, TypeBody};
 
 impl Parser<'_> {
-    /// After CREATE TYPE.
+    /// Parses the rest of CREATE TYPE.
     pub(crate) fn create_type(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
         let name = self.local_name()?;
