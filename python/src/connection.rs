@@ -54,7 +54,7 @@ impl Connection {
         Ok(Self { client: SharedClient::new(client), address: config.to_string(), server, vectors, process })
     }
 
-    /// URL without secrets.
+    /// Returns the URL without secrets.
     #[getter]
     fn address(&self) -> &str {
         &self.address
@@ -114,7 +114,7 @@ impl Connection {
         Execution::new(py, &result)
     }
 
-    /// Result sets as (column names, rows).
+    /// Returns result sets as (column names, rows).
     #[pyo3(signature = (sql, params = None))]
     fn fetch<'py>(
         &self,
@@ -515,7 +515,7 @@ impl Options {
         self.truncate || self.mode.as_deref() == Some("truncate")
     }
 
-    /// Mode and strategy.
+    /// Returns mode and strategy.
     pub(crate) fn way(&self) -> Result<LoadWay, Error> {
         let word = match (self.mode.as_deref(), self.truncate) {
             (Some(word), false | true) => word,
@@ -574,7 +574,7 @@ impl Options {
     }
 }
 
-/// CREATE TABLE for the data's columns.
+/// Writes CREATE TABLE for the data's columns.
 pub(crate) fn create_statement(
     py: Python<'_>,
     table: &TableName,
@@ -608,7 +608,7 @@ pub(crate) fn create_statement(
     .map_err(|error| failure::from_error(py, error))
 }
 
-/// A field that names its SQL type, if the caller gave one.
+/// Makes a field that names its SQL type, if the caller gave one.
 fn declared(py: Python<'_>, field: &Field, types: &[(String, String)]) -> PyResult<Field> {
     let Some((name, written)) = types.iter().find(|(name, _)| name == field.name()) else {
         return Ok(field.clone());

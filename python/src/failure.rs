@@ -8,18 +8,18 @@ use tds::ServerMessage;
 
 const EXCEPTIONS: &str = "bulkwire._exceptions";
 
-/// The exception of a kind with a message alone.
+/// Makes the exception of a kind with a message alone.
 pub(crate) fn named(py: Python<'_>, class: &str, text: impl Into<String>) -> PyErr {
     let text = text.into();
     made(py, class, |_| (text,).into_pyobject(py))
 }
 
-/// A wrong call.
+/// Makes the exception of a wrong call.
 pub(crate) fn usage(py: Python<'_>, text: impl Into<String>) -> PyErr {
     named(py, "UsageError", text)
 }
 
-/// The exception for an error of the client.
+/// Makes the exception for an error of the client.
 pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
     let class = match error {
@@ -74,7 +74,8 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
     named(py, class, text)
 }
 
-/// The exception for a load that failed, with what was committed before and what was rolled back.
+/// Makes the exception for a load that failed, with the rows that were committed before and those that were rolled
+/// back.
 pub(crate) fn from_load(py: Python<'_>, error: LoadError) -> PyErr {
     let told = Told::of(&error);
     let whole = error.to_string();
@@ -127,7 +128,7 @@ impl Told {
     }
 }
 
-/// The Python form of a message of the server.
+/// Makes the Python form of a message of the server.
 pub(crate) fn message<'py>(py: Python<'py>, message: &ServerMessage) -> PyResult<Bound<'py, PyAny>> {
     let fields = (
         message.number,

@@ -41,7 +41,7 @@ pub(crate) fn of(
     Ok(forecaster.forecast(client, &circumstances))
 }
 
-/// A forecast as Python has it.
+/// Converts a forecast to a dictionary.
 pub(crate) fn as_dict<'py>(py: Python<'py>, forecast: &Forecast) -> PyResult<Bound<'py, PyDict>> {
     let mut structures = Vec::new();
     for structure in &forecast.structures {

@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 
 use crate::failure;
 
-/// The object whose Arrow data has all columns of a frame.
+/// Returns the object whose Arrow data has all columns of a frame.
 ///
 /// Polars hands over an `Object` column as the addresses of its Python objects: such a column is refused. pandas leaves out an index
 /// that is a range, also if it has a name: such an index is spelled out, as the others are.

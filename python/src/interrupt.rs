@@ -16,7 +16,7 @@ const PULSE: Duration = Duration::from_millis(100);
 pub(crate) struct Latest<T>(Mutex<Option<T>>);
 
 impl<T> Latest<T> {
-    /// Nothing yet.
+    /// Makes an empty slot.
     pub(crate) fn new() -> Self {
         Self(Mutex::new(None))
     }

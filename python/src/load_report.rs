@@ -53,7 +53,7 @@ pub(crate) struct LoadReport {
     limited_by: Option<String>,
 }
 
-/// The word for how rows came from a stage into the table.
+/// Returns the word for the way in which rows came from a stage into the table.
 pub(crate) fn way(how: &How) -> &'static str {
     match how {
         How::Switched => "switch",
@@ -64,7 +64,7 @@ pub(crate) fn way(how: &How) -> &'static str {
 }
 
 impl LoadReport {
-    /// The report of a load.
+    /// Makes the report of a load.
     pub(crate) fn whole(done: WholeReport) -> Self {
         let WholeReport { table, plan, loaded, published } = done;
         let Some(loaded) = loaded else { return Self::staged(&table, Report::default()) };
@@ -85,7 +85,7 @@ impl LoadReport {
         }
     }
 
-    /// The report of a load whose plan is not shown.
+    /// Makes the report of a load whose plan is not shown.
     pub(crate) fn staged(table: &TableName, report: Report) -> Self {
         Self {
             table: table.to_string(),

@@ -17,7 +17,8 @@ const NVARCHAR_UNITS_MAX: u16 = 4000;
 const VARBINARY_BYTES_MAX: u16 = 8000;
 const DECIMAL_DIGITS_MAX: usize = 38;
 
-/// A mapping names its parameters (`{"name": value}` is `@name`); a sequence makes `@p1`, `@p2`, ….
+/// Converts parameters. A mapping names its parameters (`{"name": value}` is `@name`); a sequence makes `@p1`, `@p2`,
+/// ….
 pub(crate) fn from_python(params: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Parameter>> {
     let Some(params) = params else { return Ok(Vec::new()) };
     let py = params.py();
@@ -131,7 +132,7 @@ fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(SqlType, Value)> {
     decimal(name, &value.str()?.to_cow()?, value)
 }
 
-/// From Python's own text of the number, which may have an exponent: `-1.20E+3`.
+/// Parses Python's own text of the number, which may have an exponent: `-1.20E+3`.
 fn decimal(name: &str, text: &str, value: &Bound<'_, PyAny>) -> PyResult<(SqlType, Value)> {
     let unfit = |why: &str| failure::usage(value.py(), format!("parameter {name}: {text} {why}"));
     let (unsigned, negative) = text.strip_prefix('-').map_or((text, false), |rest| (rest, true));

@@ -8,9 +8,9 @@ use tds::Value;
 
 use crate::failure;
 
-/// `None`, `bool`, `int`, `float`, `Decimal`, `date`, `time`, `datetime` (aware for `datetimeoffset`), `str`, `bytes`, `UUID`,
-/// or a list of `float` for `vector`.
-/// Python's times end at microseconds: a seventh digit other than 0 is refused.
+/// Converts a value to `None`, `bool`, `int`, `float`, `Decimal`, `date`, `time`, `datetime` (aware for
+/// `datetimeoffset`), `str`, `bytes`, `UUID`, or a list of `float` for `vector`. Python's times end at microseconds: a
+/// seventh digit other than 0 is refused.
 pub(crate) fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::Null => Ok(py.None().into_bound(py)),
@@ -55,7 +55,7 @@ pub(crate) fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<
     }
 }
 
-/// `CONVERT` shows money with two digits; all four count here.
+/// Formats money with all four digits; `CONVERT` shows two.
 fn decimal_text(value: &Value) -> String {
     let money = |units: i64| {
         let sign = if units < 0 { "-" } else { "" };
@@ -68,7 +68,7 @@ fn decimal_text(value: &Value) -> String {
     }
 }
 
-/// A date, from days since 0001-01-01.
+/// Makes a date from days since 0001-01-01.
 fn date(py: Python<'_>, days: i32) -> PyResult<NaiveDate> {
     let date = days.checked_add(1).and_then(NaiveDate::from_num_days_from_ce_opt);
     date.ok_or_else(|| unfit(py, &Value::Date(days)))

@@ -31,7 +31,7 @@ pub(crate) struct Reader {
 /// The error that ended a stream which was handed on: Arrow's consumers turn it into one of their own.
 type Failed = Arc<Mutex<Option<load::Error>>>;
 
-/// The form of the rows, from the keywords of `read`.
+/// Returns the form of the rows, from the keywords of `read`.
 pub(crate) fn form(py: Python<'_>, guid: &str, datetimeoffset: &str, datetime2_7: &str) -> PyResult<Form> {
     let unknown = |keyword: &str, value: &str, known: &str| {
         failure::usage(py, format!("{keyword} must be {known}, not \"{value}\""))
@@ -108,7 +108,7 @@ impl Reader {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next batch; other Python threads run meanwhile, and a signal cancels the query.
+    /// Returns the next batch; other Python threads run meanwhile, and a signal cancels the query.
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
             // Waits without Python's lock, which another holder of this reader may need.
@@ -162,7 +162,7 @@ fn taken(py: Python<'_>) -> PyErr {
 
 #[pymethods]
 impl Reader {
-    /// The columns, as an object with `__arrow_c_schema__`.
+    /// Returns the columns, as an object with `__arrow_c_schema__`.
     #[getter]
     fn schema(&self) -> PySchema {
         PySchema::new(Arc::clone(&self.schema))
@@ -174,7 +174,8 @@ impl Reader {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The plan of a read over several connections, each choice with its reason; `None` for a read over this one.
+    /// Returns the plan of a read over several connections, each choice with its reason; `None` for a read over this
+    /// one.
     #[getter]
     fn plan(&self) -> Option<&str> {
         self.plan.as_deref()

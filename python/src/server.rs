@@ -118,7 +118,7 @@ impl Server {
         self.metrics_port
     }
 
-    /// The self-signed certificate in PEM form, `None` without TLS or after the end.
+    /// Returns the self-signed certificate in PEM form, `None` without TLS or after the end.
     #[getter]
     fn certificate_pem(&self) -> Option<String> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);

@@ -109,7 +109,7 @@ fn typed(schema: SchemaRef, batches: Batches) -> Source {
     Source { schema, batches, has_names: true, is_text: false, bytes: None }
 }
 
-/// A `str` or a `PathLike`; a `str` may be the URL of an object.
+/// Returns the location of a `str` or a `PathLike`; a `str` may be the URL of an object.
 pub(crate) fn location_of(data: &Bound<'_, PyAny>) -> PyResult<Option<Location>> {
     let is_text = data.is_instance_of::<pyo3::types::PyString>();
     if !is_text && !data.hasattr("__fspath__")? {
@@ -128,7 +128,7 @@ fn format_of(py: Python<'_>, location: &Location) -> PyResult<(Format, formats::
     Format::of(location).map_err(|error| failure::named(py, "SourceError", error.to_string()))
 }
 
-/// A reader of a file, of which no batch has been read.
+/// Makes a reader of a file, of which no batch has been read.
 pub(crate) fn reader(location: &Location) -> Result<Box<dyn BatchReader>, FormatError> {
     let (format, compression) = Format::of(location)?;
     formats::open(location, &format, compression, FILE_BATCH_ROWS)
@@ -150,7 +150,7 @@ fn open_file(py: Python<'_>, location: Location) -> PyResult<Source> {
     Ok(Source { schema, batches: Box::new(batches), has_names, is_text, bytes })
 }
 
-/// The batches of an object that holds Arrow data; None for any other.
+/// Returns the batches of an object that holds Arrow data; `None` for any other.
 pub(crate) fn arrow_reader(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn RecordBatchReader + Send>>> {
     let data = &frame::whole(data)?;
     // A stream first: what has both (a record batch) gives the same either way.
@@ -163,7 +163,7 @@ pub(crate) fn arrow_reader(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn R
     Ok(None)
 }
 
-/// A Polars frame of several chunks as slices of some rows: as one stream it would first copy all of itself into one chunk.
+/// Slices a Polars frame of several chunks: as one stream it would first copy all of itself into one chunk.
 fn frame_slices<'py>(data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyIterator>>> {
     if !data.hasattr("iter_slices")? || !data.hasattr("n_chunks")? {
         return Ok(None);
@@ -174,7 +174,7 @@ fn frame_slices<'py>(data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyI
     data.call_method1("iter_slices", (FRAME_SLICE_ROWS,))?.try_iter().map(Some)
 }
 
-/// The first item tells the schema, which all others must have.
+/// Opens an iterator of items. The first item has the schema, which all others must have.
 fn open_items(items: Bound<'_, PyIterator>) -> PyResult<Source> {
     let py = items.py();
     let mut items =

@@ -60,7 +60,7 @@ impl OrderEvidence for SourceOrder {
     }
 }
 
-/// The key's columns alone, in the key's order; `None` if a name stands for several of them.
+/// Returns the key's columns alone, in the key's order; `None` if a name stands for several of them.
 fn key_columns(data: &Bound<'_, PyAny>, order: &KeyOrder) -> PyResult<Option<source::Source>> {
     let names = data.getattr("schema")?.getattr_opt("names")?;
     let names: Vec<String> = match names {

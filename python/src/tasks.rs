@@ -30,7 +30,7 @@ struct Described {
 }
 
 impl Described {
-    /// `data` has the columns of the rows to come, and no rows.
+    /// Describes the rows of a job. `data` has the columns of the rows to come, and no rows.
     fn from_python(
         py: Python<'_>,
         connection: &Connection,

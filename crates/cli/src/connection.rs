@@ -25,7 +25,7 @@ pub fn open_by(flags: &ConnectionOptions, beginning: &Beginning<'_>) -> Result<C
     Ok(beginning.connect(&config)?)
 }
 
-/// A limit of time, 0 for none.
+/// Returns a limit of time; 0 is none.
 pub fn time(seconds: u32) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }

@@ -44,12 +44,12 @@ pub fn is_on() -> bool {
     BEGAN.get().is_some()
 }
 
-/// The last event.
+/// Writes the last event.
 pub fn finish(status: ExitStatus) {
     finish_with(i32::from(status.0));
 }
 
-/// The last event of a process that ends with this code.
+/// Writes the last event of a process that ends with this code.
 pub fn finish_with(code: i32) {
     if let Some(began) = BEGAN.get() {
         write("finished", json!({ "exit_code": code, "seconds": began.elapsed().as_secs_f64() }));
@@ -70,7 +70,7 @@ pub fn write(event: &str, fields: Value) {
     put(&Value::Object(line).to_string());
 }
 
-/// See the macro of this name.
+/// Writes a message; see the macro of this name.
 pub fn say(text: &str) {
     if !is_on() {
         return put(text);
@@ -85,7 +85,7 @@ pub fn warns(text: &str) {
     say(&format!("warning: {text}"));
 }
 
-/// A line of `--log-level`.
+/// Writes a line of `--log-level`.
 pub fn trace(text: &str) {
     match is_on() {
         true => write("trace", json!({ "text": text })),
@@ -93,12 +93,14 @@ pub fn trace(text: &str) {
     }
 }
 
-/// A line as a whole: events come from several threads. A reader that has gone away misses it, and nothing else happens.
+/// Writes a line as a whole, since events come from several threads. If the reader has gone away, the line is lost
+/// without an error.
 fn put(line: &str) {
     let _ = io::stderr().lock().write_all(format!("{}\n", printable(line)).as_bytes());
 }
 
-/// A text without what a terminal would obey: texts of servers and of files are shown, and not done. Line feeds and tabs stay.
+/// Escapes characters that a terminal would obey: texts of servers and of files are shown, and not done. Line feeds and
+/// tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains(is_obeyed) {
@@ -117,7 +119,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The plan of a load.
+/// Writes the plan of a load.
 pub fn plan(source: &str, plan: &LoadPlan) {
     if is_on() {
         write(
@@ -135,7 +137,7 @@ pub fn choices(choices: &[load::Choice]) -> Value {
     shown.collect()
 }
 
-/// A row that was refused. Its values are left out: they are data.
+/// Writes a refused row. Its values are left out: they are data.
 pub fn refused(row: &copy::rejects::Rejected<'_>) {
     if is_on() {
         write(

@@ -230,7 +230,7 @@ impl Failure {
         }
     }
 
-    /// A failure before the first row of a load: of a connection that was lost nobody knows so by itself.
+    /// Marks a failure before the first row of a load: a lost connection does not show that by itself.
     pub fn before_rows(self) -> Self {
         let is_lost = match &self {
             Self::Client(error) => is_lost(error),
@@ -243,7 +243,7 @@ impl Failure {
         }
     }
 
-    /// The load that ended early.
+    /// Returns the load that ended early.
     pub fn load(&self) -> Option<&FailedLoad> {
         match self {
             Failure::Load(load) => Some(load),
@@ -346,7 +346,7 @@ impl From<Failure> for CopyError {
     }
 }
 
-/// The words of an error behind the name of its file, which they may have too.
+/// Puts the name of its file before an error's words, which may have the name too.
 fn said_once(file: &str, error: &load::LoadError) -> String {
     let text = error.to_string();
     ["reading the source: ", ""]

@@ -92,7 +92,7 @@ pub fn note_published() {
     *STAGE.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
-/// The sentence about batches, for the user.
+/// Writes the sentence about batches for the user.
 fn told(rows: Rows) -> String {
     if let (Some(stage), false) = (&*STAGE.lock().unwrap_or_else(PoisonError::into_inner), rows.statement) {
         return format!(

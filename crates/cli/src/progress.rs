@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// The interval at which a bar without news is redrawn.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// A bar that fills with the bytes of a file, or only counts where the size is unknown.
+/// Makes a bar that fills with the bytes of a file, or only counts where the size is unknown.
 pub fn bar(label: &str, total_bytes: Option<u64>, quiet: bool) -> ProgressBar {
     if quiet {
         return ProgressBar::hidden();

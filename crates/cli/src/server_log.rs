@@ -105,8 +105,8 @@ impl Seen {
     }
 }
 
-/// The loads of this session behind number `last_load`, and the number of the last. Nothing if the server has no such view or
-/// does not answer: a load does not depend on it.
+/// Asks for the loads of this session behind number `last_load`, and the number of the last. None if the server has no
+/// such view or does not answer: a load does not depend on it.
 fn logged_by(client: &mut Client, last_load: i64) -> (i64, Vec<Logged>) {
     // The number of a session that has ended is given to another.
     let query = format!(
@@ -136,7 +136,7 @@ fn logged_by(client: &mut Client, last_load: i64) -> (i64, Vec<Logged>) {
 }
 
 impl Logged {
-    /// A line for people: `2 batches, 1,000 rows: minimally logged (SIMPLE)`.
+    /// Writes a line for people: `2 batches, 1,000 rows: minimally logged (SIMPLE)`.
     pub fn line(&self) -> String {
         let Self { batches, rows, minimal, model, failed } = self;
         let plural = if *batches == 1 { "" } else { "es" };
@@ -150,7 +150,7 @@ impl Logged {
         format!("{} batch{plural}, {} {noun}, {model}: {how}", count(*batches), count(*rows))
     }
 
-    /// The figures of [the line](Self::line) as JSON, for programs.
+    /// Converts the figures of [the line](Self::line) to JSON, for programs.
     pub fn json(&self) -> Json {
         let failed: Vec<&str> = self.failed.split(", ").filter(|name| !name.is_empty()).collect();
         json!({
@@ -178,7 +178,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// The conditions of `sys.dm_bulkwire_loads` in words; what is not known here keeps its name.
+/// Words the conditions of `sys.dm_bulkwire_loads`; an unknown one keeps its name.
 fn reasons(failed: &str) -> String {
     let words = failed.split(", ").map(|name| match name {
         "RECOVERY_MODEL" => "the recovery model is FULL",

@@ -17,7 +17,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns; `right_aligned` for numbers.
+    /// Makes a table with these columns; `right_aligned` for numbers.
     pub fn new(columns: impl IntoIterator<Item = (String, bool)>) -> Table {
         let (names, right_aligned) =
             columns.into_iter().map(|(name, is_number)| (on_one_line(name), is_number)).unzip();

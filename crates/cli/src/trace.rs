@@ -40,7 +40,7 @@ impl Write for Line {
     }
 }
 
-/// The level that the environment names; none if it names no level.
+/// Returns the level that the environment names; `OFF` if it names no level.
 pub fn level_of_environment() -> LevelFilter {
     let named = std::env::var(LEVEL_VARIABLE).ok().and_then(|level| level.parse().ok());
     named.unwrap_or(LevelFilter::OFF)

@@ -113,7 +113,7 @@ impl Condition {
         }
     }
 
-    /// The variables in it.
+    /// Lists the variables of the condition.
     pub fn variables(&self) -> Vec<&str> {
         match self {
             Self::And(left, right) | Self::Or(left, right) => [left.variables(), right.variables()].concat(),
@@ -133,7 +133,7 @@ impl Operand {
     }
 }
 
-/// As numbers if both are, as texts otherwise. None with NULL.
+/// Compares values as numbers if both are, else as texts. `None` with NULL.
 fn order(left: &Scalar, right: &Scalar) -> Option<Ordering> {
     let (left, right) = (left.text.as_ref()?, right.text.as_ref()?);
     if let (Ok(left), Ok(right)) = (left.parse::<i64>(), right.parse::<i64>()) {

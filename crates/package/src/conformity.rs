@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Document, member};
 
-/// The findings of a whole document.
+/// Returns the findings of a whole document.
 pub fn findings(document: &Document, schema: &Value) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     Comparison { document, root: schema }.compare(&document.tree, schema, "", &mut found);
@@ -218,7 +218,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The branches with the constant of their `type`, if all have one.
+/// Returns the branches with the constant of their `type`, if all have one.
 fn discriminated<'a>(branches: &[&'a Value]) -> Option<Vec<(&'a str, &'a Value)>> {
     branches
         .iter()

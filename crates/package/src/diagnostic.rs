@@ -40,7 +40,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// The known name that is nearest to `name`, if one is near enough to be meant.
+/// Finds the known name that is nearest to `name`, if one is near enough to be meant.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     // A name of one or two characters is near to every other.

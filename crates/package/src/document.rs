@@ -62,13 +62,13 @@ impl Document {
         (Self { text, tree, places, lines }, found)
     }
 
-    /// A finding at the key of the value at `pointer`, or else at the value.
+    /// Makes a finding at the key of the value at `pointer`, or else at the value.
     pub fn at_key(&self, pointer: &str, message: impl Into<String>) -> Diagnostic {
         let place = self.places.get(pointer);
         self.finding(place.map(|place| place.key.as_ref().unwrap_or(&place.value).start), message.into())
     }
 
-    /// A finding at the value at `pointer`, or at the nearest that surrounds it.
+    /// Makes a finding at the value at `pointer`, or at the nearest that surrounds it.
     pub fn at_value(&self, pointer: &str, message: impl Into<String>) -> Diagnostic {
         let mut pointer = pointer;
         loop {
@@ -94,7 +94,7 @@ impl Document {
     }
 }
 
-/// The pointer of a member, as JSON Pointer (RFC 6901) spells it.
+/// Returns the pointer of a member, as JSON Pointer (RFC 6901) spells it.
 pub fn member(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

@@ -47,7 +47,7 @@ pub struct PlannedTask {
 }
 
 impl DryRun {
-    /// As an object of JSON.
+    /// Converts the plan to a JSON object.
     pub fn json(&self) -> Value {
         let texts = |pairs: &[(String, String)]| -> Value {
             pairs.iter().map(|(name, text)| (name.clone(), Value::from(text.as_str()))).collect()
@@ -112,7 +112,7 @@ fn in_order(steps: &[Step]) -> Vec<(usize, &Step)> {
     order.into_iter().filter_map(|index| Some((index, steps.get(index)?))).collect()
 }
 
-/// A task and those in it. Each waits for what stands before it.
+/// Plans a task and those in it. Each waits for the tasks before it.
 fn task(
     planner: &Planner<'_>,
     step: &Step,
@@ -142,7 +142,7 @@ fn task(
     }
 }
 
-/// The plan of a copy, in a loop that of its first round.
+/// Plans a copy; in a loop, that of its first round.
 fn plan(
     copies: &Copies,
     step: &Step,
@@ -213,7 +213,7 @@ fn planned(step: &Step, steps: &[Step], path: &str, scope: &Scope) -> PlannedTas
     }
 }
 
-/// A value in one line.
+/// Writes a value in one line.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),

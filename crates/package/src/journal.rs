@@ -259,7 +259,7 @@ impl Journal {
     }
 }
 
-/// A new file is there after a crash only if its folder's entry is.
+/// Syncs a folder: a new file exists after a crash only if its folder's entry does.
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

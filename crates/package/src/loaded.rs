@@ -87,7 +87,7 @@ impl Step {
         }
     }
 
-    /// The word of its kind.
+    /// Returns the word of the step's kind.
     pub fn kind(&self) -> &'static str {
         match self.action {
             Action::Copy(_) => "copy",
@@ -102,7 +102,7 @@ impl Step {
     }
 }
 
-/// FNV-1a. It recognises what has changed, and keeps nothing secret.
+/// Hashes by FNV-1a, which recognises changes and protects no secret.
 pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     bytes
         .iter()

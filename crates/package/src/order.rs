@@ -1,7 +1,7 @@
 //! The order in which tasks may run.
 
-/// The members in an order in which each comes behind its predecessors, in the given order where that leaves a choice. Or else
-/// the members of a circle.
+/// Orders the members so that each comes behind its predecessors, in the given order where that leaves a choice.
+/// Otherwise returns the members of a circle.
 ///
 /// # Errors
 /// The circle, each member before the one that waits for it.

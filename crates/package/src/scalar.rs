@@ -46,22 +46,22 @@ impl fmt::Display for Kind {
 }
 
 impl Scalar {
-    /// A text.
+    /// Makes a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { kind: Kind::Text, text: Some(text.into()) }
     }
 
-    /// A whole number.
+    /// Makes a whole number.
     pub fn integer(value: i64) -> Self {
         Self { kind: Kind::Integer, text: Some(value.to_string()) }
     }
 
-    /// NULL of a type.
+    /// Makes NULL of a type.
     pub fn null(kind: Kind) -> Self {
         Self { kind, text: None }
     }
 
-    /// A value as TOML writes it, in the type that TOML gives it.
+    /// Makes a value as TOML writes it, in TOML's type.
     pub fn of_plain(plain: &Plain) -> Self {
         match plain {
             Plain::Boolean(value) => Self { kind: Kind::Boolean, text: Some(value.to_string()) },
@@ -71,7 +71,7 @@ impl Scalar {
         }
     }
 
-    /// The value of a type that a text spells.
+    /// Parses the value of a type from a text.
     ///
     /// # Errors
     /// The text spells none.
@@ -103,7 +103,7 @@ impl Scalar {
         Ok(Self { kind, text: Some(canonical) })
     }
 
-    /// The type and value as a parameter of a statement.
+    /// Returns the type and value as a parameter of a statement.
     pub fn parameter(&self) -> (SqlType, Value) {
         let Some(text) = &self.text else { return (null_type(self.kind), Value::Null) };
         let as_text = || {
@@ -146,7 +146,7 @@ impl Scalar {
         }
     }
 
-    /// As a literal of T-SQL.
+    /// Writes the value as a literal of T-SQL.
     pub fn literal(&self) -> String {
         let Some(text) = &self.text else { return "NULL".to_owned() };
         match self.kind {
@@ -177,7 +177,7 @@ fn null_type(kind: Kind) -> SqlType {
     }
 }
 
-/// Magnitude, sign, precision and scale.
+/// Parses magnitude, sign, precision and scale.
 fn decimal(text: &str) -> Option<(u128, bool, u8, u8)> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -65,7 +65,7 @@ pub struct Scope {
 }
 
 impl Variables {
-    /// The defaults of a package, and the values that override them.
+    /// Makes the variables of a package from its defaults, and the values that override them.
     ///
     /// # Errors
     /// An override of no variable, a value of another type, a variable without any value.
@@ -87,13 +87,13 @@ impl Variables {
         }
     }
 
-    /// All of them as texts; NULLs are left out.
+    /// Returns all variables as texts; NULLs are left out.
     pub fn texts(&self) -> BTreeMap<String, String> {
         let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         values.iter().filter_map(|(name, value)| Some((name.clone(), value.text.clone()?))).collect()
     }
 
-    /// The type of a variable.
+    /// Returns the type of a variable.
     pub fn kind(&self, name: &str) -> Option<Kind> {
         self.kinds.get(name).copied()
     }
@@ -133,7 +133,7 @@ fn declared(variable: &Variable) -> (Kind, Option<String>) {
 }
 
 impl Scope {
-    /// The scope of a package's tasks.
+    /// Makes the scope of a package's tasks.
     pub fn new(package: &Loaded, variables: Arc<Variables>, run: &[(&'static str, String)]) -> Self {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let mut built_in: BTreeMap<&'static str, String> = run.iter().cloned().collect();
@@ -150,34 +150,34 @@ impl Scope {
         }
     }
 
-    /// The scope of a task.
+    /// Makes the scope of a task.
     pub fn of_task(&self, name: &str) -> Self {
         Self { task: name.to_owned(), ..self.clone() }
     }
 
-    /// The scope of one round of a loop. The value itself stands under the empty name.
+    /// Makes the scope of one round of a loop. The value itself stands under the empty name.
     pub fn of_round(&self, name: &str, values: BTreeMap<String, Scalar>) -> Self {
         let mut inner = self.clone();
         inner.each.push((name.to_owned(), values));
         inner
     }
 
-    /// The package's variables.
+    /// Returns the package's variables.
     pub fn variables(&self) -> &Variables {
         &self.variables
     }
 
-    /// The folder that paths are relative to.
+    /// Returns the folder that paths are relative to.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The package's connections.
+    /// Returns the package's connections.
     pub fn connections(&self) -> &BTreeMap<String, Connection> {
         &self.connections
     }
 
-    /// The value of a name.
+    /// Returns the value of a name.
     pub fn get(&self, name: &str) -> Option<Scalar> {
         let (head, part) = name.split_once('.').unwrap_or((name, ""));
         if let Some((_, values)) = self.each.iter().rev().find(|(each, _)| each == head) {
@@ -193,7 +193,7 @@ impl Scope {
         self.variables.get(name).or_else(|| self.built_in.get(name).map(Scalar::text))
     }
 
-    /// A text with the values in it.
+    /// Puts the values into a text.
     ///
     /// # Errors
     /// A name without a value.
@@ -254,7 +254,7 @@ impl Scope {
         }
     }
 
-    /// A tree of values with every text expanded; the tasks of a group stay as they are.
+    /// Expands every text in a tree of values; the tasks of a group stay as they are.
     ///
     /// # Errors
     /// A name without a value.

@@ -66,7 +66,7 @@ impl KnownSecrets {
     }
 }
 
-/// The value of an environment variable.
+/// Returns the value of an environment variable.
 ///
 /// # Errors
 /// It is not set, or no text.
@@ -74,7 +74,7 @@ pub fn of_environment(name: &str) -> Result<String, SecretError> {
     std::env::var(name).map_err(|_| SecretError::Unset(name.to_owned()))
 }
 
-/// The content of a file, without a line break at its end.
+/// Reads a file, without a line break at its end.
 ///
 /// # Errors
 /// It cannot be read.
@@ -85,7 +85,8 @@ pub fn of_file(folder: &Path, file: &str) -> Result<String, SecretError> {
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }
 
-/// The name of a secret whose value stands in a URL or a connection string. A value with `${}` in it is none.
+/// Finds a secret whose value stands in a URL or a connection string, and returns its name. A value with `${}` in it is
+/// none.
 pub fn inline_secret(text: &str) -> Option<String> {
     if let Some((_, rest)) = text.split_once("://") {
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

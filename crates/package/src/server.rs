@@ -31,7 +31,7 @@ impl<'a> Server<'a> {
         Self { connections, interruption }
     }
 
-    /// An endpoint that is spelled out, for connections of this run.
+    /// Makes an endpoint that is spelled out, for connections of this run.
     pub fn endpoint(&self, text: &str) -> Result<copy::Endpoint, TaskError> {
         let mut parsed =
             copy::Endpoint::parse(text, None).map_err(|error| TaskError::last(error.to_string()))?;
@@ -84,7 +84,7 @@ impl<'a> Server<'a> {
         Ok(Config { interruption: self.interruption.cloned(), ..config })
     }
 
-    /// The URL of a database that a driver reaches, secrets put in.
+    /// Returns the URL of a database that a driver reaches, with its secrets.
     ///
     /// # Errors
     /// A variable or secret is missing.

@@ -26,7 +26,8 @@ impl fmt::Display for BadGo {
     }
 }
 
-/// The text of a script: UTF-8, or UTF-16 with a byte-order mark as SQL Server's own tools write it. None for anything else.
+/// Decodes a script: UTF-8, or UTF-16 with a byte-order mark as SQL Server's own tools write it. `None` for anything
+/// else.
 pub fn script_text(bytes: &[u8]) -> Option<String> {
     let wide = |unit: fn([u8; 2]) -> u16, body: &[u8]| {
         let units: Vec<u16> = body.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
@@ -50,7 +51,7 @@ enum Inside {
     Comment(u32),
 }
 
-/// The batches of a script. Empty ones are left out. GO inside of quotes, brackets and comments is text.
+/// Splits a script into batches. Empty ones are left out. GO inside of quotes, brackets and comments is text.
 ///
 /// # Errors
 /// A line with GO and something else.

@@ -44,7 +44,7 @@ pub(crate) struct Done {
 }
 
 impl TaskContext<'_> {
-    /// The action with the values of variables and secrets in it.
+    /// Returns the action with the values of variables and secrets in it.
     pub fn action<T: DeserializeOwned>(&self) -> Result<T, TaskError> {
         let tree = self.scope.tree(&self.step.raw, Secrets::Resolve)?;
         serde_json::from_value(tree).map_err(|error| TaskError::last(error.to_string()))

@@ -15,22 +15,22 @@ pub struct TaskError {
 }
 
 impl TaskError {
-    /// The run was to end.
+    /// Makes the error of a run that was to end.
     pub fn interrupted() -> Self {
         Self::last("interrupted")
     }
 
-    /// A failure.
+    /// Makes a failure.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), is_in_doubt: false, is_final: false }
     }
 
-    /// A failure that every attempt would meet.
+    /// Makes a failure that every attempt would meet.
     pub fn last(message: impl Into<String>) -> Self {
         Self { is_final: true, ..Self::new(message) }
     }
 
-    /// A failure of SQL Server, or of the way to it.
+    /// Makes a failure of SQL Server, or of the way to it.
     pub fn of_client(error: load::Error) -> Self {
         // What a statement has done that ends its task's transaction, another attempt would do again.
         let by_statement = matches!(error, load::Error::TransactionEnded { cause: None, .. });

@@ -95,12 +95,12 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// The pieces.
+    /// Returns the pieces.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// The one variable that the text is nothing but.
+    /// Returns the one variable that is the whole text.
     pub fn only_variable(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [Part::Variable { name, form: Form::Plain }] => Some(name),

@@ -231,12 +231,12 @@ impl Drop for Released {
 }
 
 impl RunningServer {
-    /// The address that it listens on, with the port it was given.
+    /// Returns the address that it listens on, with the port it was given.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address of metrics and health, with the port it was given.
+    /// Returns the address of metrics and health, with the port it was given.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.endpoint.as_ref().map(|endpoint| endpoint.address)
     }
@@ -251,12 +251,12 @@ impl RunningServer {
         self.shared.connections.load(Ordering::Relaxed)
     }
 
-    /// Connection URL without the password.
+    /// Returns the connection URL without the password.
     pub fn url(&self) -> String {
         format!("mssql://{}@{}/master", self.shared.options.user, self.address)
     }
 
-    /// The self-signed certificate in PEM form, if that is what it uses.
+    /// Returns the self-signed certificate in PEM form, if the server uses one.
     pub fn certificate_pem(&self) -> Option<&str> {
         self.shared.identity.as_ref().and_then(TlsIdentity::certificate_pem)
     }
@@ -302,7 +302,7 @@ impl Drop for RunningServer {
     }
 }
 
-/// A runtime with more threads for tasks than processors, so that a few tasks that compute do not block the others.
+/// Makes a runtime with more threads for tasks than processors, so that a few computing tasks do not block the others.
 /// Up to `threads` more run one request each, since every connection may have one that computes or waits.
 fn server_runtime(name: &str, threads: usize) -> io::Result<Runtime> {
     let processors = thread::available_parallelism().map_or(1, usize::from);

@@ -31,18 +31,18 @@ pub struct Flights {
 }
 
 impl Flights {
-    /// The client sent these bytes of TLS.
+    /// Notes bytes of TLS that the client sent.
     pub fn client_sent(&mut self, bytes: &[u8]) {
         keep(&mut self.client, bytes);
     }
 
-    /// The server sent these bytes of TLS.
+    /// Notes bytes of TLS that the server sent.
     pub fn server_sent(&mut self, bytes: &[u8]) {
         keep(&mut self.server, bytes);
     }
 
-    /// The messages that the client's Finished message of a full handshake of TLS 1.2 confirms, in their order. None of a resumed
-    /// session, whose first Finished message is the server's.
+    /// Returns the messages that the client's Finished message of a full handshake of TLS 1.2 confirms, in their order.
+    /// `None` for a resumed session, whose first Finished message is the server's.
     pub fn before_finished(&self) -> Option<Vec<u8>> {
         let (client, server) = (messages(&self.client), messages(&self.server));
         let (client, server) = (split(&client), split(&server));
@@ -57,7 +57,7 @@ impl Flights {
     }
 }
 
-/// The binding of a session, as GSSAPI and SSPI take it, of the client's Finished message.
+/// Makes the binding of a session, as GSSAPI and SSPI take it, from the client's Finished message.
 #[cfg(feature = "tls")]
 pub(crate) fn tls_unique(finished: &[u8; FINISHED_BYTES]) -> Vec<u8> {
     [TLS_UNIQUE, finished].concat()
@@ -70,7 +70,7 @@ fn keep(flight: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// The handshake messages in the clear: all records before the one that changes the cipher.
+/// Collects the handshake messages in the clear: all records before the one that changes the cipher.
 fn messages(mut records: &[u8]) -> Vec<u8> {
     let mut found = Vec::new();
     while let Some((&[kind, _, _, high, low], rest)) = records.split_first_chunk::<RECORD_HEADER_BYTES>() {
@@ -87,7 +87,7 @@ fn messages(mut records: &[u8]) -> Vec<u8> {
     found
 }
 
-/// Whole messages, each with its header.
+/// Splits bytes into whole messages, each with its header.
 fn split(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     while let [_, high, middle, low, ..] = bytes {

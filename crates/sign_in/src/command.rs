@@ -36,7 +36,7 @@ pub struct Printed {
     pub errors: Vec<u8>,
 }
 
-/// A command line as the system's shell takes it.
+/// Makes a command line as the system's shell takes it.
 pub fn shell(line: &str) -> Command {
     let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
     let mut command = Command::new(shell);

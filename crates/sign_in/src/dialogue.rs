@@ -85,7 +85,7 @@ impl Dialogue {
         Ok(this)
     }
 
-    /// The client's first token; at a server's end nothing, once the program has the keys.
+    /// Returns the client's first token; at a server's end nothing, once the program has the keys.
     pub fn first(&mut self, limit: Option<Duration>) -> Result<Step, SignInError> {
         self.read(limit)
     }
@@ -131,7 +131,7 @@ impl Dialogue {
         Ok(Step { token, done: reply.done, principal: reply.principal })
     }
 
-    /// Why the process ended.
+    /// Says why the process ended.
     fn ended(&mut self) -> SignInError {
         let mut said = Vec::new();
         // It has closed its output, so its last words end too.

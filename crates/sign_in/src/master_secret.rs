@@ -16,7 +16,8 @@ const LABEL: &str = "CLIENT_RANDOM";
 pub struct MasterSecret(Mutex<Zeroizing<Vec<u8>>>);
 
 impl MasterSecret {
-    /// The binding of a session at either end. None of TLS 1.3, which has no `tls-unique`, and of a resumed session.
+    /// Returns the binding of a session at either end. `None` for TLS 1.3, which has no `tls-unique`, and for a resumed
+    /// session.
     pub fn binding(&self, session: &CommonState, flights: &Flights) -> Option<Vec<u8>> {
         let Some(SupportedCipherSuite::Tls12(suite)) = session.negotiated_cipher_suite() else { return None };
         let secret = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -60,7 +60,7 @@ pub enum PasswordError {
 static SAID: Mutex<Vec<(Password, String, Secret)>> = Mutex::new(Vec::new());
 
 impl Password {
-    /// The password, if it is known without asking anybody.
+    /// Returns the password, if it is known without asking anybody.
     pub fn given(&self) -> Option<&Secret> {
         match self {
             Self::Given(secret) => Some(secret),
@@ -68,7 +68,7 @@ impl Password {
         }
     }
 
-    /// The password of `user`. A file is read each time; a command runs once in a process.
+    /// Obtains the password of `user`. A file is read each time; a command runs once in a process.
     pub fn obtain(&self, user: &str) -> Result<Secret, PasswordError> {
         match self {
             Self::Given(secret) => return Ok(secret.clone()),
@@ -122,7 +122,7 @@ fn only_line(bytes: &[u8]) -> Result<Secret, &'static str> {
     }
 }
 
-/// The first line of what a command prints; otherwise what happened, without a word of its output.
+/// Returns the first line that a command prints; otherwise the error, without a word of its output.
 fn of_command(command: Command) -> Result<Secret, CommandProblem> {
     let printed = match printed(command, COMMAND_TIME_MAX, false) {
         Err(CommandError::Start(error)) if error.kind() == io::ErrorKind::NotFound => {

@@ -15,7 +15,7 @@ impl Secret {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// The text itself, for the message that proves who the client is, and nothing else.
+    /// Returns the text itself, for the message that proves who the client is, and nothing else.
     pub fn expose(&self) -> &str {
         &self.0
     }

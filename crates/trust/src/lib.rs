@@ -17,7 +17,8 @@ pub struct NothingTrusted {
     pub reason: String,
 }
 
-/// The certificates of this system's store, or of the file and the directory that `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
+/// Returns the certificates of this system's store, or of the file and the directory that `SSL_CERT_FILE` and
+/// `SSL_CERT_DIR` name.
 ///
 /// # Errors
 /// [`NothingTrusted`] if there is none.
@@ -35,7 +36,7 @@ pub fn system_certificates() -> Result<&'static [CertificateDer<'static>], Nothi
     found.as_deref().map_err(NothingTrusted::clone)
 }
 
-/// The same certificates as roots for rustls. One that rustls cannot parse is left out.
+/// Returns these certificates as roots for rustls. One that rustls cannot parse is left out.
 ///
 /// # Errors
 /// [`NothingTrusted`] if none is left.
@@ -49,7 +50,7 @@ pub fn system_roots() -> Result<RootCertStore, NothingTrusted> {
     Ok(roots)
 }
 
-/// TLS by ring for requests to `url`, which trusts the system and `further` certificates.
+/// Configures TLS by ring for requests to `url`, which trusts the system and `further` certificates.
 ///
 /// # Errors
 /// [`NothingTrusted`] if the URL is of HTTPS and nothing is trusted.

@@ -104,12 +104,12 @@ pub fn look_at_source(draft: &Draft, engine: Engine) -> Result<Vec<TargetColumn>
     Ok(Vec::new())
 }
 
-/// The columns of the source.
+/// Describes the columns of the source.
 pub fn described(spec: &Spec, engine: &Engine) -> Result<Description, CopyError> {
     copy::open_source(spec, engine.as_ref())?.describe(ReadForm { is_exact: true, is_typed: false })
 }
 
-/// The source's columns as choices, each copied under its name.
+/// Makes choices of the source's columns, each copied under its name.
 pub fn choices(description: &Description) -> Vec<ColumnChoice> {
     let of = |field: &arrow::datatypes::FieldRef| {
         let known = field.metadata().get("sql_type").cloned();
@@ -206,7 +206,7 @@ pub fn errors_of(error: &CopyError, kind: EndKind) -> Errors {
     Errors::of(field, text)
 }
 
-/// A table name as SQL Server spells it, for a list.
+/// Spells a table name as SQL Server does, for a list.
 pub fn spelled(table: &ListedTable, kind: EndKind) -> String {
     match kind {
         EndKind::SqlServer => {
@@ -234,7 +234,7 @@ pub struct Entry {
     pub changed: String,
 }
 
-/// A folder and what is in it: folders first, then files, by name; hidden ones left out.
+/// Lists a folder: folders first, then files, by name; hidden ones left out.
 pub fn entries(folder: &Path) -> std::io::Result<(PathBuf, Vec<Entry>)> {
     let folder = folder.canonicalize()?;
     let mut entries = Vec::new();

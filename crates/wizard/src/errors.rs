@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 pub struct Errors(BTreeMap<String, String>);
 
 impl Errors {
-    /// An error that concerns the page as a whole.
+    /// Makes an error that concerns the page as a whole.
     pub fn of_page(text: impl Into<String>) -> Self {
         Self::of("", text)
     }
 
-    /// An error of one field.
+    /// Makes an error of one field.
     pub fn of(field: &str, text: impl Into<String>) -> Self {
         let mut errors = Self::default();
         errors.add(field, text);
@@ -29,12 +29,12 @@ impl Errors {
         self.add(&format!("{field}.{number}"), text);
     }
 
-    /// The error of a field.
+    /// Returns the error of a field.
     pub fn get(&self, field: &str) -> Option<&str> {
         self.0.get(field).map(String::as_str)
     }
 
-    /// The error of a field of a row.
+    /// Returns the error of a field of a row.
     pub fn at(&self, field: &str, number: &usize) -> Option<&str> {
         self.get(&format!("{field}.{number}"))
     }

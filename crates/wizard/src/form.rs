@@ -16,18 +16,18 @@ impl Form {
         Self(fields.map(|(name, value)| (name.into_owned(), Zeroizing::new(value.into_owned()))).collect())
     }
 
-    /// The first field of a name.
+    /// Finds the first field of a name.
     pub fn find(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
-    /// The text of a field; empty: there is none.
+    /// Returns the text of a field; empty if there is none.
     pub fn text(&self, name: &str) -> String {
         // Browsers send lines with carriage returns.
         self.find(name).unwrap_or_default().replace("\r\n", "\n")
     }
 
-    /// The text of a field without blanks around it.
+    /// Returns the text of a field without blanks around it.
     pub fn trimmed(&self, name: &str) -> String {
         self.text(name).trim().to_owned()
     }
@@ -37,12 +37,12 @@ impl Form {
         self.find(name).is_some()
     }
 
-    /// All fields of a name.
+    /// Lists all fields of a name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
-    /// A password; `None`: nothing was typed, so that what was typed before stays.
+    /// Returns a password; `None` if none was typed, so that an earlier one stays.
     pub fn secret(&self, name: &str) -> Option<Secret> {
         self.find(name).filter(|text| !text.is_empty()).map(|text| Secret::new(text.to_owned()))
     }

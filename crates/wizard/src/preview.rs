@@ -208,7 +208,7 @@ impl PreviewColumn {
     }
 }
 
-/// The values of an encoded row as text.
+/// Decodes the values of an encoded row as text.
 fn stored(plan: &Plan, bytes: &[u8]) -> Result<Vec<Option<String>>, tds::DecodeError> {
     let mut r = Reader::new(bytes);
     r.u8("row token")?;
@@ -219,7 +219,7 @@ fn stored(plan: &Plan, bytes: &[u8]) -> Result<Vec<Option<String>>, tds::DecodeE
     plan.columns().iter().map(value).collect()
 }
 
-/// The values of a column as text.
+/// Returns the values of a column as text.
 fn texts(column: &ArrayRef) -> Result<Vec<Option<String>>, CopyError> {
     let options = FormatOptions::new()
         .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))

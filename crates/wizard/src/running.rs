@@ -78,7 +78,7 @@ pub struct Progress {
 }
 
 impl Running {
-    /// A copy that begins now.
+    /// Makes a copy that begins now.
     pub fn new(command: String) -> Self {
         Self {
             command,
@@ -129,7 +129,7 @@ impl Running {
         look(held(&self.outcome).as_ref())
     }
 
-    /// The rows that were refused: the first of them.
+    /// Returns the first of the refused rows.
     pub fn refused_rows(&self) -> Vec<RefusedRow> {
         held(&self.refused_rows).clone()
     }

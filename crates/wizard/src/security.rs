@@ -32,7 +32,7 @@ pub struct Guard {
 pub struct NoRandomness(String);
 
 impl Guard {
-    /// A guard with a new token.
+    /// Makes a guard with a new token.
     ///
     /// # Errors
     /// The system gives no random numbers.
@@ -40,7 +40,7 @@ impl Guard {
         Ok(Self { port, token: Mutex::new(Some(random()?)), session: random()? })
     }
 
-    /// The address that lets one browser in, once.
+    /// Returns the address that lets one browser in, once.
     pub fn address(&self) -> Option<String> {
         let token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         token.as_ref().map(|token| format!("http://127.0.0.1:{}/start/{token}", self.port))
@@ -56,7 +56,7 @@ impl Guard {
         is_right
     }
 
-    /// The cookie's name. Cookies of one host are shared by its ports, so each wizard has a name of its own.
+    /// Returns the cookie's name. Cookies of one host are shared by its ports, so each wizard has a name of its own.
     fn cookie(&self) -> String {
         format!("bulkwire_wizard_{}", self.port)
     }
@@ -94,7 +94,7 @@ impl Guard {
             .any(|(given, value)| given == name && is_same(value, &self.session))
     }
 
-    /// Why a request is refused.
+    /// Says why a request is refused.
     fn refusal(&self, request: &Request) -> Option<(StatusCode, &'static str)> {
         let headers = request.headers();
         if !self.is_our_host(headers) {
@@ -147,7 +147,7 @@ pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next
     response
 }
 
-/// `GET /start/TOKEN`: a cookie for the token.
+/// Answers `GET /start/TOKEN`: a cookie for the token.
 pub async fn start(
     State(guard): State<Arc<Guard>>,
     Path(token): Path<String>,

@@ -101,7 +101,7 @@ async fn listen(options: &Options, wizard: Arc<Wizard>) -> Result<(), ServeError
     Ok(())
 }
 
-/// All pages behind the guard.
+/// Puts all pages behind the guard.
 pub fn router(wizard: &Arc<Wizard>, guard: Arc<Guard>) -> Router {
     let start = Router::new().route("/start/{token}", get(security::start)).with_state(Arc::clone(&guard));
     pages::routes(Arc::clone(wizard))

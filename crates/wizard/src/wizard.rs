@@ -54,12 +54,12 @@ pub struct Listing {
 }
 
 impl Wizard {
-    /// A wizard with nothing chosen yet.
+    /// Makes a wizard without any choices.
     pub fn new(engine: Engine) -> Self {
         Self { engine, state: Mutex::default(), last_request: Mutex::new(Instant::now()) }
     }
 
-    /// The state, for a moment: nothing that waits may happen while it is held.
+    /// Locks the state for a moment: nothing that waits may happen while it is held.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,7 +74,7 @@ impl Wizard {
         *self.last_request.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// For how long nobody has asked for anything and nothing has run.
+    /// Returns the time since the last request or the last running copy.
     pub fn idle(&self) -> Duration {
         if self.state().running.as_ref().is_some_and(|running| !running.has_ended()) {
             self.note_request();
@@ -84,7 +84,7 @@ impl Wizard {
 }
 
 impl State {
-    /// The tables that were listed for an end, if they are still its own.
+    /// Returns the tables that were listed for an end, if they are still its own.
     pub fn listing(&self, side: Side) -> Option<&Listing> {
         self.listings
             .get(side.name())

@@ -90,7 +90,7 @@ pub struct ConvertArgs {
 }
 
 impl ConvertArgs {
-    /// The flags that describe the source.
+    /// Returns the flags that describe the source.
     pub fn source_flags(&self) -> FileOptions {
         FileOptions {
             format: self.from,
@@ -109,7 +109,7 @@ impl ConvertArgs {
         }
     }
 
-    /// The flags that describe the target.
+    /// Returns the flags that describe the target.
     pub fn target_flags(&self) -> FileOptions {
         FileOptions {
             format: self.to,

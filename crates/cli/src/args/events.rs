@@ -13,7 +13,7 @@ pub struct EventArgs {
 }
 
 impl Command {
-    /// The verb, if its events are to be written. Then it has no lines for people.
+    /// Returns the verb, if its events are to be written. Then it has no lines for people.
     pub fn begin_events(&mut self) -> Option<&'static str> {
         let (verb, is_asked, quiet) = match self {
             Self::Load(own) => ("load", own.events.log_json, &mut own.quiet),

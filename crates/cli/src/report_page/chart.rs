@@ -39,12 +39,12 @@ pub struct TimelineBar {
 type Drawn = Result<(), Box<dyn Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// A line over time, and the area below it.
+/// Draws a line over time, and the area below it.
 pub fn line(x_name: &str, y_name: &str, points: &[(f64, f64)]) -> String {
     svg(LINES_HEIGHT, |area| draw_line(area, x_name, y_name, points))
 }
 
-/// Horizontal bars from zero.
+/// Draws horizontal bars from zero.
 pub fn bars(bars: &[Bar]) -> String {
     let bars: Vec<TimelineBar> = bars
         .iter()
@@ -54,7 +54,7 @@ pub fn bars(bars: &[Bar]) -> String {
     timeline(&bars)
 }
 
-/// Horizontal bars, each from its start.
+/// Draws horizontal bars, each from its start.
 pub fn timeline(bars: &[TimelineBar]) -> String {
     let rows = u32::try_from(bars.len()).unwrap_or(u32::MAX / BAR_HEIGHT / 2);
     svg(rows * BAR_HEIGHT + AXIS_HEIGHT, |area| draw_bars(area, bars))
@@ -146,7 +146,7 @@ fn draw_bars(area: &Area<'_>, bars: &[TimelineBar]) -> Drawn {
     Ok(())
 }
 
-/// A figure at a tick of an axis that goes up to `end`.
+/// Writes a figure at a tick of an axis that goes up to `end`.
 fn figure(value: f64, end: f64) -> String {
     if end >= 20.0 {
         return grouped(value.round() as u64);

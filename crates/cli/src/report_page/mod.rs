@@ -118,7 +118,7 @@ fn body(section: &Section<'_>) -> Body {
     body
 }
 
-/// A table of choices and their reasons.
+/// Adds a table of choices and their reasons.
 pub fn plan<'a>(body: &mut Body, choices: impl Iterator<Item = &'a Choice>) {
     let row = |choice: &Choice| vec![choice.setting.to_owned(), choice.value.clone(), choice.reason.clone()];
     let rows: Vec<Vec<String>> = choices.map(row).collect();

@@ -42,17 +42,17 @@ impl Body {
         self.0.push_str("</div>\n");
     }
 
-    /// Text with its own lines, such as a statement.
+    /// Adds text with its own lines, such as a statement.
     pub fn lines(&mut self, text: &str) {
         let _ = writeln!(self.0, "<pre>{}</pre>", escaped(text));
     }
 
-    /// A chart; `said` is for those who do not see it.
+    /// Adds a chart; `said` is for those who do not see it.
     pub fn figure(&mut self, said: &str, svg: &str) {
         let _ = writeln!(self.0, "<figure role=\"img\" aria-label=\"{}\">{svg}</figure>", escaped(said));
     }
 
-    /// A table. Columns from `numbers` on stand to the right.
+    /// Adds a table. Columns from `numbers` on stand to the right.
     pub fn table(&mut self, head: &[&str], numbers: usize, rows: &[Vec<String>]) {
         let class = |column: usize| if column >= numbers { " class=\"n\"" } else { "" };
         self.0.push_str("<table><thead><tr>");
@@ -70,7 +70,7 @@ impl Body {
         self.0.push_str("</tbody></table>\n");
     }
 
-    /// The whole page of some bodies.
+    /// Makes the whole page of some bodies.
     pub fn page(title: &str, bodies: &[Body]) -> String {
         let mut page = format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -84,7 +84,7 @@ impl Body {
     }
 }
 
-/// Text that HTML shows as it is.
+/// Escapes text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -3,7 +3,7 @@
 use load::{Partitioning, TableDescription};
 use serde_json::{Value, json};
 
-/// The description of a table as one object.
+/// Makes the description of a table as one object.
 pub(super) fn of(description: &TableDescription) -> Value {
     let columns = description.columns.iter().map(|column| {
         json!({

@@ -97,7 +97,7 @@ fn all_rows(
     written.and_then(|()| out.flush()).map_err(|source| Failure::Stream { stream: "output", source })
 }
 
-/// The type that a table made for the column would have.
+/// Returns the type that a table made for the column would have.
 fn type_of(column: &InferredColumn, field: &Field) -> Result<String, Failure> {
     let longest = column.max_binary_bytes.unwrap_or(column.max_utf16_units);
     let options = CreateOptions {

@@ -78,7 +78,7 @@ pub(super) fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Another kind of source than SQL Server, by the scheme of its URL.
+/// Returns true for another kind of source than SQL Server, by the scheme of its URL.
 fn is_foreign(url: &str) -> bool {
     match url.split_once(':') {
         Some((scheme, _)) => {

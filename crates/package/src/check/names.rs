@@ -83,7 +83,7 @@ pub(super) fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A default that does not fit its type.
+/// Reports a default that does not fit its type.
 fn declared(subject: &Subject<'_>, at: &str, variable: &Variable, found: &mut Vec<Diagnostic>) {
     let Variable::Declared(DeclaredVariable { kind, default: Some(default), .. }) = variable else { return };
     let plain = Scalar::of_plain(default);
@@ -249,7 +249,7 @@ impl Names<'_> {
         found.push(with_hint(self.subject.document.at_value(at, message), hint));
     }
 
-    /// A variable that takes a value.
+    /// Checks a variable that takes a value.
     fn taker(&mut self, name: &str, at: &str, found: &mut Vec<Diagnostic>) {
         let variables = &self.subject.package.variables;
         if variables.contains_key(name) {

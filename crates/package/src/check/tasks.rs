@@ -208,7 +208,7 @@ fn of_group(subject: &Subject<'_>, pointer: &str, group: &GroupTask, found: &mut
     }
 }
 
-/// A file that has to be there before anything runs.
+/// Reports a missing file that must exist before anything runs.
 fn exists(subject: &Subject<'_>, at: &str, file: &str, found: &mut Vec<Diagnostic>) {
     if !file.contains("${") && !subject.folder.join(file).is_file() {
         found.push(subject.document.at_value(at, format!("there is no file {file}")));

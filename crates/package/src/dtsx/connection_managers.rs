@@ -87,7 +87,7 @@ impl Managers {
         this
     }
 
-    /// The manager that an id, a reference or a name stands for.
+    /// Finds the manager that an id, a reference or a name stands for.
     pub fn get(&self, id: &str) -> Option<&Manager> {
         let id = id.to_ascii_lowercase();
         // Ids of the data flow say where the manager is: `{…}:external`.
@@ -96,14 +96,14 @@ impl Managers {
 }
 
 impl Element {
-    /// An element within ObjectData.
+    /// Finds an element within ObjectData.
     fn find_in_data(&self, name: &str) -> Option<&Element> {
         let data = self.child("ObjectData")?;
         data.find("FlatFileConnectionManager").or_else(|| data.find(name))
     }
 }
 
-/// An expression that sets a property.
+/// Finds an expression that sets a property.
 pub fn property_expression(element: &Element, property: &str) -> Option<String> {
     element
         .all("PropertyExpression")
@@ -130,7 +130,7 @@ fn path_of(
     }
 }
 
-/// The value of a setting in a connection string.
+/// Returns the value of a setting in a connection string.
 fn setting(text: &str, names: &[&str]) -> Option<String> {
     text.split(';').find_map(|part| {
         let (name, value) = part.split_once('=')?;
@@ -140,7 +140,7 @@ fn setting(text: &str, names: &[&str]) -> Option<String> {
     })
 }
 
-/// A connection to SQL Server, without its password.
+/// Makes a connection to SQL Server, without its password.
 fn server(here: &str, name: &str, text: &str, left_out: &mut Vec<String>) -> Option<Table> {
     let provider = setting(text, &["provider"]).unwrap_or_default();
     let is_sql_server = provider.is_empty()
@@ -237,7 +237,7 @@ pub(super) fn is_true(text: &str) -> bool {
     matches!(text, "True" | "true" | "1" | "-1")
 }
 
-/// Text in which characters stand as `_x000D_`.
+/// Decodes text in which characters stand as `_x000D_`.
 fn decoded(text: &str) -> String {
     let mut found = String::new();
     let mut rest = text;

@@ -24,7 +24,7 @@ pub struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    /// The tasks of a package or a container.
+    /// Translates the tasks of a package or a container.
     pub fn executables(&mut self, container: &Element, variables: &mut VariableNames) -> Vec<Table> {
         let mut names = Names::default();
         let mut found: Vec<Vec<Table>> = Vec::new();
@@ -184,7 +184,7 @@ impl Flow<'_> {
         tasks
     }
 
-    /// A task that fails until somebody writes what it has to do, so that nothing is left out in silence.
+    /// Makes a task that fails until somebody writes its work, so that no task is dropped silently.
     pub fn placeholder(&mut self, title: &str, kind: &str, task: &mut Table) {
         let kind = kind.split(',').next().unwrap_or(kind);
         self.left_out

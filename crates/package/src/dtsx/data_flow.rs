@@ -124,17 +124,17 @@ fn is_error_output(output: &Element) -> bool {
     is_true(output.value("isErrorOut"))
 }
 
-/// The outputs by which rows leave a component that do not fail.
+/// Lists the outputs by which rows leave a component without an error.
 fn outputs_of(component: &Element) -> impl Iterator<Item = &Element> {
     component.within("outputs", "output").filter(|output| !is_error_output(output))
 }
 
-/// The columns of an output.
+/// Lists the columns of an output.
 fn columns_of(output: &Element) -> impl Iterator<Item = &Element> {
     output.within("outputColumns", "outputColumn")
 }
 
-/// The columns of all inputs of a component.
+/// Lists the columns of all inputs of a component.
 fn input_columns_of(component: &Element) -> impl Iterator<Item = &Element> {
     component.within("inputs", "input").flat_map(|input| input.within("inputColumns", "inputColumn"))
 }
@@ -178,7 +178,7 @@ fn kind_of(component: &Element) -> Kind {
     }
 }
 
-/// The components between a source and a destination, the source first.
+/// Lists the components between a source and a destination, the source first.
 fn way<'a>(
     components: &[&'a Element],
     paths: &[&'a Element],
@@ -218,7 +218,7 @@ fn way<'a>(
     }
 }
 
-/// The keys of a copy. Errors: the component that cannot be translated, and why.
+/// Translates a path to the keys of a copy. Errors: the component that cannot be translated, and why.
 fn copied<'a>(
     flow: &mut Flow<'_>,
     title: &str,
@@ -329,7 +329,7 @@ fn expression_of(column: &Element) -> &str {
     }
 }
 
-/// The rows that leave by one output of a conditional split: its condition holds, and none before it.
+/// Adds the condition of one output of a conditional split: its condition holds, and none before it.
 fn split(variables: &VariableNames, stop: &Stop<'_>, state: &mut Copied) -> Result<(), String> {
     let mut cases: Vec<(u32, &Element)> = outputs_of(stop.component)
         .filter(|output| !expression_of(output).is_empty())
@@ -412,7 +412,7 @@ fn lookup(flow: &mut Flow<'_>, title: &str, stop: &Stop<'_>, state: &mut Copied)
     Ok(())
 }
 
-/// The SELECT list of a destination's columns; None if every column goes where its name says.
+/// Writes the SELECT list of a destination's columns; `None` if every column goes to the one of its name.
 fn select_list(destination: &Element, state: &mut Copied) -> Option<String> {
     let mut parts = Vec::new();
     let mut is_plain = !state.is_changed && state.joins.is_empty();
@@ -524,7 +524,7 @@ fn path_of(file: &FileManager, component: &Element) -> String {
     format!("{path}#{sheet}")
 }
 
-/// ADO.NET puts names in quotes.
+/// Removes the quotes that ADO.NET puts around names.
 fn plain_table(table: &str) -> String {
     table.trim().replace("\".\"", "].[").replacen('"', "[", 1).replace('"', "]")
 }

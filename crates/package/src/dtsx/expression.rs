@@ -275,7 +275,7 @@ fn number(text: &str) -> (String, &str) {
     (number.to_owned(), behind.trim_start_matches(['l', 'L', 'u', 'U', 'f', 'F']))
 }
 
-/// A text in quotes, with its escapes.
+/// Reads a text in quotes, with its escapes.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut found = String::new();
     let mut characters = text.char_indices().skip(1);

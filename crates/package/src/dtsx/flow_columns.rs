@@ -37,14 +37,14 @@ impl FlowColumns {
         self.by_lineage.insert(lineage.to_owned(), entry);
     }
 
-    /// Another value for a column that is there.
+    /// Replaces the value of an existing column.
     pub fn replace(&mut self, lineage: &str, sql: String) {
         if let Some(column) = self.by_lineage.get_mut(lineage) {
             column.sql = sql;
         }
     }
 
-    /// The T-SQL of a column by its lineage.
+    /// Returns the T-SQL of a column by its lineage.
     pub fn of_lineage(&self, lineage: &str) -> Option<&str> {
         self.by_lineage.get(lineage).map(|column| column.sql.as_str())
     }
@@ -54,7 +54,7 @@ impl FlowColumns {
         self.by_lineage.get(name).or_else(by_name)
     }
 
-    /// An expression as a value.
+    /// Translates an expression as a value.
     ///
     /// # Errors
     /// What has no translation.
@@ -62,7 +62,7 @@ impl FlowColumns {
         tsql::value(&parse(text)?, &Known { columns: self, variables })
     }
 
-    /// An expression as a search condition.
+    /// Translates an expression as a search condition.
     ///
     /// # Errors
     /// What has no translation.
@@ -84,7 +84,7 @@ impl Names for Known<'_> {
     }
 }
 
-/// The property of a component or a column.
+/// Returns the property of a component or a column.
 pub fn property<'a>(element: &'a Element, name: &str) -> &'a str {
     element
         .within("properties", "property")
@@ -92,7 +92,7 @@ pub fn property<'a>(element: &'a Element, name: &str) -> &'a str {
         .map_or("", |property| property.text.trim())
 }
 
-/// The type of a column of the data flow.
+/// Returns the type of a column of the data flow.
 pub fn cast_of(column: &Element) -> Cast {
     let number = |name: &str| column.value(name).parse().unwrap_or(0);
     let name = format!("DT_{}", column.value("dataType").to_ascii_uppercase());

@@ -9,7 +9,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// A name of its own for `original`.
+    /// Gives `original` a name of its own.
     pub fn give(&mut self, original: &str) -> String {
         let mut plain = String::new();
         for c in original.trim().chars() {
@@ -40,7 +40,7 @@ impl Names {
 pub struct VariableNames(pub BTreeMap<String, String>);
 
 impl VariableNames {
-    /// The name here of a variable.
+    /// Returns the present name of a variable.
     pub fn get(&self, name: &str) -> Option<String> {
         let system = match name.to_ascii_lowercase().as_str() {
             "system::packagename" => Some("package.name"),

@@ -102,7 +102,7 @@ fn results(flow: &mut Flow<'_>, data: &Element, title: &str, variables: &Variabl
     }
 }
 
-/// A statement whose `?` are `@p0`, `@p1` and so on; those in texts, names and comments stay.
+/// Numbers the `?` of a statement as `@p0`, `@p1` and so on; those in texts, names and comments stay.
 fn numbered(sql: &str) -> String {
     let mut found = String::new();
     let mut number = 0_u32;

@@ -4,9 +4,9 @@ use crate::dtsx::expression::{Cast, Expression};
 
 /// Translates the names of an expression.
 pub trait Names {
-    /// A column, as T-SQL.
+    /// Returns a column as T-SQL.
     fn column(&self, name: &str) -> Option<String>;
-    /// The variable of a package, as it is called here.
+    /// Returns the present name of a package's variable.
     fn variable(&self, name: &str) -> Option<String>;
 }
 
@@ -53,7 +53,7 @@ const SAME: [&str; 26] = [
     "GETUTCDATE",
 ];
 
-/// An expression as a value of T-SQL.
+/// Translates an expression to a value of T-SQL.
 ///
 /// # Errors
 /// What has no translation.
@@ -93,7 +93,7 @@ pub fn value(expression: &Expression, names: &dyn Names) -> Result<String, Strin
     })
 }
 
-/// An expression as a search condition of T-SQL.
+/// Translates an expression to a search condition of T-SQL.
 ///
 /// # Errors
 /// What has no translation.
@@ -130,7 +130,7 @@ fn as_bit(predicate: &str) -> String {
     format!("CAST(CASE WHEN {predicate} THEN 1 ELSE 0 END AS bit)")
 }
 
-/// A value that may stand beside an operator.
+/// Translates a value that may stand beside an operator.
 fn operand(expression: &Expression, names: &dyn Names) -> Result<String, String> {
     let text = value(expression, names)?;
     Ok(match expression {
@@ -173,7 +173,7 @@ fn call(name: &str, arguments: &[Expression], names: &dyn Names) -> Result<Strin
     })
 }
 
-/// A type of the data flow as one of T-SQL.
+/// Translates a type of the data flow to one of T-SQL.
 ///
 /// # Errors
 /// There is none.
@@ -216,7 +216,7 @@ pub fn sql_type(cast: &Cast) -> Result<String, String> {
     })
 }
 
-/// A text made of texts and variables, as a template; None if it is more than that.
+/// Translates a text made of texts and variables to a template; `None` if it is more than that.
 pub fn template(expression: &Expression, names: &dyn Names) -> Option<String> {
     match expression {
         Expression::Text(text) => Some(text.replace("${", "$${")),
@@ -230,7 +230,7 @@ pub fn template(expression: &Expression, names: &dyn Names) -> Option<String> {
     }
 }
 
-/// A condition of a task; None if it is more than comparisons of variables.
+/// Translates a condition of a task; `None` if it is more than comparisons of variables.
 pub fn condition(expression: &Expression, names: &dyn Names) -> Option<String> {
     let operand = |expression: &Expression| match expression {
         Expression::Variable(name) => Some(format!("${{{}}}", names.variable(name)?)),

@@ -29,12 +29,12 @@ pub struct Table {
 }
 
 impl Toml {
-    /// A text.
+    /// Makes a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// A text in which `${` has no meaning.
+    /// Makes a text in which `${` has no meaning.
     pub fn literal(text: &str) -> Self {
         Self::Text(text.replace("${", "$${"))
     }

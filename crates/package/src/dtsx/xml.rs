@@ -23,37 +23,37 @@ pub struct Element {
 }
 
 impl Element {
-    /// An attribute's value.
+    /// Returns an attribute's value.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// An attribute's value, or nothing.
+    /// Returns an attribute's value, empty if it is absent.
     pub fn value(&self, name: &str) -> &str {
         self.attribute(name).unwrap_or_default()
     }
 
-    /// The first element in it of this name.
+    /// Finds the first child of this name.
     pub fn child(&self, name: &str) -> Option<&Element> {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// The elements in it of this name.
+    /// Lists the children of this name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// The elements of this name in the first element of that one.
+    /// Lists the elements named `name` in the first element named `list`.
     pub fn within<'a>(&'a self, list: &'a str, name: &'a str) -> impl Iterator<Item = &'a Element> {
         self.child(list).into_iter().flat_map(move |list| list.all(name))
     }
 
-    /// The first element of this name, however deep.
+    /// Finds the first element of this name, however deep.
     pub fn find(&self, name: &str) -> Option<&Element> {
         self.children.iter().find_map(|child| if child.name == name { Some(child) } else { child.find(name) })
     }
 
-    /// A property: an attribute, or as older files have it, an element `Property` with a name.
+    /// Returns a property: an attribute, or as older files have it, an element `Property` with a name.
     pub fn property(&self, name: &str) -> &str {
         if let Some(value) = self.attribute(name) {
             return value;
@@ -148,12 +148,12 @@ fn element(start: &BytesStart<'_>) -> Result<Element, ImportError> {
     Ok(Element { name, attributes, ..Element::default() })
 }
 
-/// A name without its prefix.
+/// Returns a name without its prefix.
 fn local(name: &str) -> String {
     name.rsplit_once(':').map_or(name, |(_, local)| local).to_owned()
 }
 
-/// The five characters that XML names, and those by number.
+/// Resolves the five characters that XML names, and those by number.
 fn resolved(name: &str) -> Option<char> {
     Some(match name {
         "amp" => '&',

@@ -75,7 +75,7 @@ pub struct ConnectionParts {
 }
 
 impl Connection {
-    /// The URL as the file spells it.
+    /// Returns the URL as the file spells it.
     pub fn url(&self) -> &str {
         match self {
             Self::Url(url) | Self::Parts(ConnectionParts { url, .. }) => url,

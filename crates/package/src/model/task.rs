@@ -112,7 +112,7 @@ impl JsonSchema for Task {
         "Task".into()
     }
 
-    /// Each kind of task with its own keys and those of every task, and no others.
+    /// Describes each kind of task with its own keys and those of every task, and no others.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let settings = TaskSettings::json_schema(generator);
         let mut actions = Action::json_schema(generator);

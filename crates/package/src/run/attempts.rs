@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The wait before an attempt, doubled each time, an hour at most.
+/// Returns the wait before an attempt, doubled each time, an hour at most.
 pub(super) fn wait_before(first: Duration, attempt: u32) -> Duration {
     const LONGEST: Duration = Duration::from_secs(3600);
     let doubled = 1_u32.checked_shl(attempt.saturating_sub(2)).unwrap_or(u32::MAX);

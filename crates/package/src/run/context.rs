@@ -38,7 +38,7 @@ pub struct RunContext<'a> {
 pub type Items = Vec<BTreeMap<String, Option<String>>>;
 
 impl<'a> RunContext<'a> {
-    /// A run with its journal.
+    /// Makes a run with its journal.
     pub fn new(
         run: String,
         journal: Journal,
@@ -115,7 +115,7 @@ impl<'a> RunContext<'a> {
         self.write(Record::Over { at: now(), succeeded })
     }
 
-    /// Why the journal could not be written.
+    /// Takes the error by which the journal could not be written.
     pub fn take_broken(&self) -> Option<JournalError> {
         self.broken.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -66,7 +66,7 @@ pub enum Event<'a> {
 
 /// Hears what happens, from several threads.
 pub trait Observer: Send + Sync {
-    /// Something happened.
+    /// Hears of an event.
     fn event(&self, event: &Event<'_>);
 }
 
@@ -78,13 +78,13 @@ impl Observer for Unobserved {
     fn event(&self, _: &Event<'_>) {}
 }
 
-/// An instant as journals, logs and reports write it: local time with its offset.
+/// Writes the present time as journals, logs and reports do: local time with its offset.
 pub fn now() -> String {
     Local::now().format("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
 }
 
 impl Event<'_> {
-    /// As a line of the log, with the time.
+    /// Writes the event as a line of the log, with the time.
     pub fn json(&self) -> Value {
         let mut line = match self {
             Self::Run { run, package, is_continued } => {

@@ -13,7 +13,7 @@ use crate::task_error::TaskError;
 /// Rounds of a loop at most.
 const ROUNDS_MAX: usize = 1_000_000;
 
-/// The rounds of a loop, in order; files by their names.
+/// Returns the rounds of a loop, in order; files by their names.
 pub(crate) fn items(each: &ForEach, scope: &Scope, servers: &Server<'_>) -> Result<Items, TaskError> {
     let mut found: Items = if let Some(pattern) = &each.files {
         let pattern = scope.text(pattern, Secrets::Resolve)?;
@@ -56,7 +56,7 @@ pub(crate) fn items(each: &ForEach, scope: &Scope, servers: &Server<'_>) -> Resu
     Ok(found)
 }
 
-/// The scope of a loop's round.
+/// Makes the scope of a loop's round.
 pub(crate) fn of_item(scope: &Scope, each: &ForEach, item: &BTreeMap<String, Option<String>>) -> Scope {
     let values = item
         .iter()

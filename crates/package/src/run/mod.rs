@@ -59,7 +59,7 @@ pub struct RunOptions<'a> {
     pub interruption: Interruption,
 }
 
-/// The journal of a package unless another is asked for: `orders.toml` has `orders.state.jsonl`.
+/// Returns the default journal of a package: `orders.toml` has `orders.state.jsonl`.
 pub fn default_state(package: &Path) -> PathBuf {
     package.with_extension("state.jsonl")
 }
@@ -210,7 +210,7 @@ fn continued(
     }
 }
 
-/// The step of a path such as `publish/swap` or `load[2]`; None within other packages.
+/// Finds the step of a path such as `publish/swap` or `load[2]`; `None` within other packages.
 fn steps_of<'a>(package: &'a Loaded, path: &str) -> Option<&'a Step> {
     let mut steps = &package.steps;
     let mut found = None;
@@ -223,7 +223,7 @@ fn steps_of<'a>(package: &'a Loaded, path: &str) -> Option<&'a Step> {
     found
 }
 
-/// A name that no other run has, and that sorts by time.
+/// Makes a name that no other run has, and that sorts by time.
 fn run_name(package: &str) -> String {
     let at = Local::now();
     let mut short: String = package.chars().filter(|c| !c.is_control()).take(40).collect();

@@ -70,7 +70,7 @@ pub struct TaskReport {
 }
 
 impl TaskReport {
-    /// As an object of JSON.
+    /// Converts the report to a JSON object.
     pub fn json(&self) -> Value {
         let mut object = json!({
             "task": self.task, "type": self.kind, "outcome": self.outcome.word(), "seconds": self.elapsed.as_secs_f64(),
@@ -128,7 +128,7 @@ impl RunReport {
         self.tasks.iter().filter(|task| task.outcome == outcome).count()
     }
 
-    /// As an object of JSON.
+    /// Converts the report to a JSON object.
     pub fn json(&self) -> Value {
         json!({
             "run": self.run, "package": self.package, "start": self.start, "continued": self.is_continued,

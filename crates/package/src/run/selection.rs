@@ -12,7 +12,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Those that `from` leads to, and those of `only`; all if neither names one.
+    /// Selects the tasks that `from` leads to, and those of `only`; all if neither names one.
     ///
     /// # Errors
     /// A name of no task.
@@ -64,7 +64,7 @@ impl Selection {
         self.members.get(index).copied().unwrap_or(true)
     }
 
-    /// As the command line has it.
+    /// Returns the selection as the command line has it.
     pub fn words(&self) -> Vec<String> {
         self.words.clone()
     }

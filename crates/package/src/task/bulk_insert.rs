@@ -20,7 +20,7 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
     })
 }
 
-/// Within a transaction on this connection.
+/// Runs within a transaction on this connection.
 pub(super) fn insert_here(task: &TaskContext<'_>, client: &mut load::Client) -> Result<Done, TaskError> {
     insert(&task.action()?, client)
 }

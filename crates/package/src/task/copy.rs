@@ -46,7 +46,7 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
     Ok(done)
 }
 
-/// The choices that a copy would make, a line each. Both ends are looked at, and nothing is changed.
+/// Lists the choices that a copy would make, a line each. Looks at both ends, and changes nothing.
 pub(crate) fn plan_of(
     tree: &Value,
     scope: &Scope,
@@ -74,7 +74,7 @@ fn named(table: &str, line: String) -> String {
     if table.is_empty() { line } else { format!("{table}: {line}") }
 }
 
-/// The reports of all tables with their names, without one if it is a copy by itself, or why they are not all there.
+/// Returns the reports of all tables with their names (none for a single copy), or the reason why not all are copied.
 fn ended(copied: Copied) -> Result<Vec<(String, CopyReport)>, TaskError> {
     let Copied { tables, is_single, .. } = copied;
     let count = tables.len();
@@ -179,7 +179,7 @@ fn task_of(tree: &Value) -> Result<CopyTask, TaskError> {
     }
 }
 
-/// The copy that an expanded task asks for. `load_id` names the record of its rows.
+/// Makes the copy of an expanded task. `load_id` names the record of its rows.
 fn spec(
     copy: &CopyTask,
     scope: &Scope,
@@ -214,7 +214,7 @@ fn spec(
     Ok(spec)
 }
 
-/// An endpoint, and a query in place of a table.
+/// Makes an endpoint, and a query in place of a table.
 fn endpoint(
     endpoint: &Endpoint,
     scope: &Scope,

@@ -32,7 +32,7 @@ pub(super) fn run(task: &TaskContext<'_>, group: &GroupTask) -> Result<Done, Tas
     ended(run_level(&level, None))
 }
 
-/// All tasks on one connection, one after the other, committed together and marked as done.
+/// Runs all tasks on one connection, one after the other, committed together and marked as done.
 fn transaction(task: &TaskContext<'_>) -> Result<Done, TaskError> {
     let steps = &task.step.inner;
     let predecessors: Vec<Vec<usize>> =

@@ -169,7 +169,7 @@ impl Exchange {
         Err(TaskError::new(self.failed(&format!("there were more than {REDIRECTS_MAX} redirections"))))
     }
 
-    /// A request without an answer. One that was sent may have been heard.
+    /// Makes the error of a request without an answer. One that was sent may have been heard.
     fn unsent(&self, error: &ureq::Error) -> TaskError {
         let was_sent = match error {
             ureq::Error::HostNotFound
@@ -246,7 +246,7 @@ fn is_before_request(error: &std::io::Error) -> bool {
         || matches!(of_tls, Some(rustls::Error::InvalidCertificate(_)))
 }
 
-/// The certificates of a PEM file.
+/// Reads the certificates of a PEM file.
 fn certificates(path: &Path, shown: &str) -> Result<Vec<Certificate<'static>>, TaskError> {
     let bytes = std::fs::read(path).map_err(|error| TaskError::new(format!("{shown}: {error}")))?;
     let found: Vec<Certificate<'static>> = parse_pem(&bytes)
@@ -265,7 +265,7 @@ fn words(status: StatusCode) -> String {
     format!("{} {}", status.as_u16(), status.canonical_reason().unwrap_or_default()).trim_end().to_owned()
 }
 
-/// The file appears under its name when it is whole.
+/// Saves the body. The file appears under its name when it is whole.
 fn save(path: &Path, body: &mut dyn Read, is_abandoned: &AtomicBool) -> std::io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");

@@ -102,7 +102,7 @@ fn run_batch(
     Ok(result.rows_affected)
 }
 
-/// The SQL, and what to call its place.
+/// Returns the SQL, and the name of its place.
 fn script(task: &TaskContext<'_>, sql: &SqlTask) -> Result<(String, String), TaskError> {
     let Some(file) = &sql.file else {
         return Ok(("statement".to_owned(), sql.statement.clone().unwrap_or_default()));
@@ -115,7 +115,7 @@ fn script(task: &TaskContext<'_>, sql: &SqlTask) -> Result<(String, String), Tas
     Ok((file.clone(), text))
 }
 
-/// The parameters, each in the type of its variable.
+/// Returns the parameters, each in the type of its variable.
 fn parameters(task: &TaskContext<'_>, raw: &SqlTask) -> Result<Vec<Parameter>, TaskError> {
     raw.parameters
         .iter()
@@ -148,7 +148,7 @@ fn mentions(batch: &str, name: &str) -> bool {
     })
 }
 
-/// The variables that take values of the first row.
+/// Sets the variables that take values of the first row.
 fn taken(
     into: &Into,
     first: Option<&ValueTable>,

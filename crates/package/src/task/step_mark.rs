@@ -74,7 +74,7 @@ fn step(key: &str) -> (&'static str, SqlType, Value) {
     ("@step", SqlType::NVarChar { length: Length::Units(KEY_LENGTH as u16) }, Value::String(key.to_owned()))
 }
 
-/// A key that fits its column.
+/// Makes a key that fits its column.
 pub(crate) fn key_of(identity: &str) -> String {
     if identity.encode_utf16().count() <= KEY_LENGTH {
         return identity.to_owned();

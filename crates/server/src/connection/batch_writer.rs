@@ -42,18 +42,19 @@ struct Away {
 }
 
 impl BatchWriter {
-    /// A writer that is here.
+    /// Wraps a writer that is here.
     pub fn new(writer: BulkWriter, context: WriterContext) -> BatchWriter {
         BatchWriter { here: Some(writer), away: None, context }
     }
 
-    /// The writer, after the batch that it may still be writing. Errors: those of that batch, after which the load is over.
+    /// Returns the writer, after the batch that it may still be writing. Errors: those of that batch, after which the
+    /// load is over.
     pub fn here(&mut self) -> Result<&mut BulkWriter, SqlError> {
         let writer = self.take()?;
         Ok(self.here.insert(writer))
     }
 
-    /// Why the batch that it may still be writing was refused. None: it was not.
+    /// Says why the batch that it may still be writing was refused. `None`: it was not.
     pub fn failure(&mut self) -> Option<SqlError> {
         self.away.is_some().then(|| self.here().err()).flatten()
     }
@@ -101,7 +102,7 @@ impl BatchWriter {
         }
     }
 
-    /// None: the machine has one processor, or no thread to give.
+    /// Returns the thread. `None`: the machine has one processor, or no thread to give.
     fn thread(&mut self) -> Option<&Away> {
         if self.away.is_none() && thread::available_parallelism().is_ok_and(|processors| processors.get() > 1)
         {
@@ -110,7 +111,7 @@ impl BatchWriter {
         self.away.as_ref()
     }
 
-    /// The load is undone before anybody hears that it failed.
+    /// Ends the thread. The load is undone before anybody hears that it failed.
     fn end_thread(&mut self) -> thread::Result<()> {
         let Some(Away { batches, written, thread }) = self.away.take() else { return Ok(()) };
         drop((batches, written));

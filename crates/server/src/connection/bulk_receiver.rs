@@ -34,7 +34,7 @@ const LONG_ROW_BYTES: usize = 16 << 10;
 
 /// Takes the rows of a load.
 pub(crate) trait RowSink: Send + 'static {
-    /// The stream's columns, before any row.
+    /// Takes the stream's columns, before any row.
     fn columns(&mut self, columns: &[Column]) -> Result<(), SqlError>;
     /// Takes rows from the head of `bytes`, which it finds by itself, as many as it can; none if it would rather have them
     /// [found](Self::rows). What follows them may be anything.
@@ -43,7 +43,7 @@ pub(crate) trait RowSink: Send + 'static {
     }
     /// Takes `count` whole rows.
     fn rows(&mut self, rows: &[u8], count: u64) -> Result<(), SqlError>;
-    /// Why rows that it has taken are refused, if it has not said so yet: they came before whatever else is wrong.
+    /// Says why rows that it has taken are refused, if it has not said so yet: they came before any other error.
     fn failure(&mut self) -> Option<SqlError> {
         None
     }
@@ -205,7 +205,7 @@ async fn receive_packets<R: AsyncRead + Unpin>(
     }
 }
 
-/// The rows' thread.
+/// Decodes rows on their own thread.
 fn decode(
     mut sink: Box<dyn RowSink>,
     mut queue: mpsc::Receiver<ReceivedRows>,
@@ -236,7 +236,7 @@ fn decode(
     Err(errors::CANCELLED.error())
 }
 
-/// The error of rows that came before the one that was met.
+/// Returns the error of rows that came before the present error.
 fn first(error: SqlError, sink: &mut dyn RowSink, cancellation: &Cancellation) -> SqlError {
     match cancellation.is_cancelled() {
         true => error,

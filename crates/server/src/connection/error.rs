@@ -64,7 +64,8 @@ impl From<ConversationError> for ConnectionError {
 }
 
 impl ConnectionError {
-    /// The answer to a call that has declared a parameter as no type. None for any other error, which ends the connection.
+    /// Returns the answer to a call that has declared a parameter with an unknown type. `None` for any other error,
+    /// which ends the connection.
     pub fn refusal(&self) -> Option<SqlError> {
         let ConnectionError::Decode(error) = self else { return None };
         let DecodeErrorKind::Declaration { parameter, name, token, .. } = &error.kind else { return None };

@@ -60,7 +60,7 @@ impl FaultyLine {
         (socket, broken, line)
     }
 
-    /// The fault for a login.
+    /// Chooses the fault for a login.
     pub async fn login(&mut self, application: &str, login: &str) -> Course {
         self.faults.client(application, login);
         self.take_line_faults();
@@ -68,7 +68,7 @@ impl FaultyLine {
         self.course(fault).await
     }
 
-    /// The fault for a request other than a bulk load.
+    /// Chooses the fault for a request other than a bulk load.
     pub async fn request(&mut self, request: &Request) -> Course {
         let text = text_of(request);
         let kind = match request {
@@ -81,7 +81,7 @@ impl FaultyLine {
         self.course(fault).await
     }
 
-    /// The fault for a bulk load, and the limits for its rows.
+    /// Chooses the fault for a bulk load, and the limits for its rows.
     pub async fn bulk(&mut self) -> (Course, Option<FaultSink>) {
         let fault = self.fault(RequestKind::Bulk, false, "");
         let (at_row, fault) = match fault {
@@ -130,7 +130,7 @@ impl FaultyLine {
         }
     }
 
-    /// Those that have come to hold since this was asked last.
+    /// Applies the faults of the line that came to hold since the last call.
     fn take_line_faults(&mut self) {
         let line = self.faults.line();
         if let Some(shape) = line.shape {
@@ -146,7 +146,7 @@ pub(super) async fn pass_over<R: AsyncRead + Unpin>(from: &mut R) {
     while matches!(from.read(&mut rest).await, Ok(1..)) {}
 }
 
-/// The text of a request as far as rules look at it.
+/// Returns the text of a request as far as rules look at it.
 fn text_of(request: &Request) -> String {
     match request {
         Request::Batch(text) => text.clone(),

@@ -40,7 +40,7 @@ pub(super) fn speaks(language: &str) -> bool {
     ["", LANGUAGE, "English"].iter().any(|known| known.eq_ignore_ascii_case(language.trim()))
 }
 
-/// The version of vectors that the client and this server know: 2 has both base types, 1 float32 alone, 0 none.
+/// Returns the version of vectors that the client and this server know: 2 has both base types, 1 float32 alone, 0 none.
 pub(super) fn vector_version(login: &Login7) -> u8 {
     let asked = login.features.iter().find_map(|feature| match feature {
         FeatureRequest::VectorSupport(version) => Some(*version),
@@ -49,7 +49,7 @@ pub(super) fn vector_version(login: &Login7) -> u8 {
     asked.unwrap_or(0).min(VECTOR_VERSION_MAX)
 }
 
-/// The answer to a login that is accepted. A `warning` says why the session is not in the database that was asked for.
+/// Answers an accepted login. A `warning` says why the session is not in the requested database.
 pub(super) fn accepted<W: AsyncWrite + Unpin>(
     writer: &mut ResponseWriter<W>,
     login: &Login7,
@@ -103,7 +103,7 @@ pub(super) fn accepted<W: AsyncWrite + Unpin>(
     writer.tokens(|w| tokens.iter().for_each(|token| token.encode(w, version)))
 }
 
-/// The answer to a login that is refused: the reason, if it is one that a client may know, then 18456.
+/// Answers a refused login: the reason, if it is one that a client may know, then 18456.
 pub(super) fn refused<W: AsyncWrite + Unpin>(
     writer: &mut ResponseWriter<W>,
     version: TdsVersion,
@@ -116,12 +116,12 @@ pub(super) fn refused<W: AsyncWrite + Unpin>(
     writer.tokens(|w| tokens.iter().for_each(|token| token.encode(w, version)))
 }
 
-/// The error of a login that is refused.
+/// Makes the error of a refused login.
 pub(super) fn login_failed(user: &str) -> SqlError {
     SqlError::new(18456, 14, 1, format!("Login failed for user '{user}'."))
 }
 
-/// The answer to a login that fails for a reason of the server's. 18456 follows the errors that it follows on a real server.
+/// Answers a login that fails for a reason of the server's. 18456 follows the errors that it follows on a real server.
 pub(super) fn failed<W: AsyncWrite + Unpin>(
     writer: &mut ResponseWriter<W>,
     version: TdsVersion,
@@ -138,7 +138,7 @@ pub(super) fn failed<W: AsyncWrite + Unpin>(
     writer.tokens(|w| tokens.iter().for_each(|token| token.encode(w, version)))
 }
 
-/// The program's version as LOGINACK spells it: major, minor, build in big-endian order.
+/// Returns the program's version as LOGINACK spells it: major, minor, build in big-endian order.
 fn login_ack_version() -> [u8; 4] {
     let [high, low] = PROGRAM_VERSION.build.to_be_bytes();
     [PROGRAM_VERSION.major, PROGRAM_VERSION.minor, high, low]

@@ -53,7 +53,7 @@ impl ReceivedRows {
         self.payloads = joined;
     }
 
-    /// The rows, in pieces that break anywhere.
+    /// Returns the rows, in pieces that break anywhere.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         self.payloads.iter().filter_map(|payload| self.bytes.get(payload.clone()))
     }
@@ -64,12 +64,12 @@ fn beyond() -> ConnectionError {
 }
 
 impl<R: AsyncRead + Unpin> PacketReader<R> {
-    /// A reader that continues a conversation.
+    /// Makes a reader that continues a conversation.
     pub fn new(io: R, conversation: Conversation) -> Self {
         PacketReader { io, conversation, buffer: vec![0; BUFFER_MIN_BYTES], start: 0, end: 0 }
     }
 
-    /// The next event, with the rows of a bulk load; `None` at a clean end of the stream.
+    /// Returns the next event, with the rows of a bulk load; `None` at a clean end of the stream.
     pub async fn event(&mut self) -> Result<Option<(Event, &[u8])>, ConnectionError> {
         let (event, shown_at) = loop {
             let shown_at = self.start;
@@ -154,7 +154,7 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
         }
     }
 
-    /// The stream and the conversation. Before login the conversation guarantees that no byte is left here.
+    /// Returns the stream and the conversation. Before login the conversation guarantees that no byte is left here.
     pub fn into_parts(self) -> (R, Conversation) {
         (self.io, self.conversation)
     }

@@ -49,7 +49,7 @@ struct HeadCell {
 }
 
 impl<'r> RowTokens<'r> {
-    /// For rows of these columns.
+    /// Makes the tokens' layout for rows of these columns.
     pub fn new(cells: &'r [PageCell]) -> Self {
         let (head, nulls, variable) = Default::default();
         let mut tokens = RowTokens { cells, head, nulls, head_bytes: 1, variable, part: 0 };

@@ -27,7 +27,7 @@ const VALUE_CHARS_MAX: usize = 120;
 /// Parameters of a system procedure that may be statements and declarations.
 const TEXTS_MAX: usize = 4;
 
-/// A login, without its password.
+/// Logs a login, without its password.
 pub(super) fn login(spid: u16, login: &Login7, encrypted: bool) {
     let features: Vec<String> =
         login.features.iter().map(|feature| format!("{:02X}", feature.id())).collect();
@@ -44,7 +44,7 @@ pub(super) fn login(spid: u16, login: &Login7, encrypted: bool) {
     ));
 }
 
-/// Any other request. Returns whether it mentions secrets.
+/// Logs any other request, and returns true if it mentions secrets.
 pub(super) fn request(spid: u16, message: &Message, version: TdsVersion) -> bool {
     let mut secret = false;
     let text = match message.packet_type {
@@ -72,7 +72,7 @@ pub(super) fn request(spid: u16, message: &Message, version: TdsVersion) -> bool
     secret
 }
 
-/// An attention that found nothing to stop.
+/// Logs an attention that found nothing to stop.
 pub(super) fn attention(spid: u16) {
     line(format!("[{spid}] ATTENTION"));
 }
@@ -93,17 +93,17 @@ pub(super) fn answered(spid: u16, answer: &Answer, secret: bool, cancelled: bool
     line(format!("[{spid}]   {rows} in {:.1} ms{error}{cancelled}", took.as_secs_f64() * 1000.0));
 }
 
-/// A connection that did not end by the client's leaving.
+/// Logs a connection that did not end by the client's leaving.
 pub(crate) fn ended(spid: u16, peer: SocketAddr, error: &ConnectionError) {
     line(format!("[{spid}] {peer}: connection ended: {error}"));
 }
 
-/// A login that was refused.
+/// Logs a refused login.
 pub(super) fn refused(spid: u16, peer: IpAddr, user: &str, why: &str) {
     line(format!("[{spid}] {peer}: login refused: user {user:?}{why}"));
 }
 
-/// A bulk load that has ended.
+/// Logs a bulk load that has ended.
 pub(super) fn bulk(spid: u16, outcome: &str) {
     line(format!("[{spid}] BULK {outcome}"));
 }
@@ -143,7 +143,7 @@ fn procedure_call(request: &RpcRequest, secret: bool) -> String {
     format!("RPC {name} {}", parameters.join(", "))
 }
 
-/// `@name type = value`; a statement is shown as text.
+/// Writes `@name type = value`; a statement is shown as text.
 fn argument(parameter: &Parameter, is_statement: bool, secret: bool) -> String {
     let output = if parameter.status & parameter_status::BY_REFERENCE != 0 { " OUTPUT" } else { "" };
     let value = match &parameter.value {
@@ -161,7 +161,7 @@ fn argument(parameter: &Parameter, is_statement: bool, secret: bool) -> String {
     }
 }
 
-/// A statement's text.
+/// Writes a statement's text.
 fn statement(text: &str, secret: bool) -> String {
     let text = text.trim();
     match secret {

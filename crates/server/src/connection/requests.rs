@@ -105,7 +105,7 @@ struct Requests {
 }
 
 impl Requests {
-    /// One request and its answer; `false` once the connection is over.
+    /// Handles one request and its answer; `false` once the connection is over.
     async fn exchange(&mut self) -> Result<bool, ConnectionError> {
         let target = self.bulk.take();
         let event = tokio::select! {
@@ -141,7 +141,7 @@ impl Requests {
         }
     }
 
-    /// A whole request.
+    /// Handles a whole request.
     async fn request(&mut self, message: Message) -> Result<bool, ConnectionError> {
         if self.shared.options.log_requests {
             self.secret = request_log::request(self.spid, &message, self.version);
@@ -192,7 +192,7 @@ impl Requests {
         }
     }
 
-    /// A request's answer is lost, after all was done.
+    /// Loses a request's answer, after all was done.
     async fn lose_answer(&mut self, loss: Loss, open: bool) -> Result<bool, ConnectionError> {
         self.writer.set_fate(Fate::Sent);
         self.bulk = None;
@@ -232,14 +232,15 @@ impl Requests {
         }
     }
 
-    /// The session was killed while it waited for a request: it is undone, and the connection closed at once and without a word. A pool
-    /// would take a connection with an unread error for one that lives.
+    /// Ends a session that was killed while it waited for a request. It is undone, and the connection closed at once
+    /// without an error. A pool would take a connection with an unread error for one that lives.
     fn end_idle(&mut self) -> bool {
         self.session = None;
         false
     }
 
-    /// The session was killed while its client sent rows: it is undone at once, and the client finds the reason behind them.
+    /// Ends a session that was killed while its client sent rows: it is undone at once, and the client finds the reason
+    /// behind them.
     async fn end_killed(&mut self) -> Result<bool, ConnectionError> {
         self.session = None;
         self.fail(errors::KILLED.error()).await?;
@@ -262,12 +263,12 @@ impl Requests {
         self.done(status, 0).await.map(drop)
     }
 
-    /// The session, for something that may take it to another thread.
+    /// Takes the session, for work that may move it to another thread.
     fn session(&mut self) -> Result<Session, ConnectionError> {
         self.session.take().ok_or_else(|| ConnectionError::Lost("no session".to_owned()))
     }
 
-    /// The session's thread panicked: a defect, which must not look like a network failure to the client.
+    /// Reports that the session's thread panicked: a defect, which must not look like a network failure to the client.
     async fn lost(&mut self, reason: impl std::fmt::Display) -> ConnectionError {
         let told = self.fail(SqlError::internal("the request ended abnormally").fatal()).await;
         told.err().unwrap_or_else(|| ConnectionError::Lost(reason.to_string()))
@@ -563,7 +564,7 @@ impl Requests {
         self.writer.tokens(|w| Token::EnvChange(env_change(change)).encode(w, self.version))
     }
 
-    /// The answer is whole. If the client has sent an attention meanwhile, acknowledges it in an answer of its own.
+    /// Ends the answer. If the client has sent an attention meanwhile, acknowledges it in a separate answer.
     async fn acknowledge(&mut self, bulk_expected: bool) -> Result<(), ConnectionError> {
         match self.reader.conversation().answered(bulk_expected) {
             true => self.done(DoneStatus::ATTENTION, 0).await.map(drop),

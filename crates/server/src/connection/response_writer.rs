@@ -92,7 +92,7 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         batch.encode_in_chunks(rows, &mut self.tokens, &mut self.chunks);
     }
 
-    /// The token buffer itself, for rows without long values.
+    /// Returns the token buffer itself, for rows without long values.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.tokens
     }

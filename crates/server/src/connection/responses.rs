@@ -166,7 +166,7 @@ impl ResponseEncoder {
         writer.write_if_large().await
     }
 
-    /// The figures of the answer so far.
+    /// Returns the figures of the answer so far.
     pub fn answer(&self) -> &Answer {
         &self.answer
     }

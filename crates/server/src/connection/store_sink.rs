@@ -22,13 +22,14 @@ pub(super) struct StoreSink {
 }
 
 impl StoreSink {
-    /// A sink for `writer`. An earlier error is reported when the first bytes arrive, because the client sends them in any case.
+    /// Makes a sink for `writer`. An earlier error is reported when the first bytes arrive, because the client sends
+    /// them in any case.
     pub fn new(writer: Result<BulkWriter, SqlError>, context: WriterContext) -> StoreSink {
         let writer = writer.map(|writer| BatchWriter::new(writer, context));
         StoreSink { writer, decoder: None, columns: Vec::new(), copies: false }
     }
 
-    /// The rows that were decoded; None: there are none.
+    /// Takes the decoded rows; `None` if there are none.
     fn take_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         let Some(decoder) = self.decoder.as_mut().filter(|decoder| decoder.rows_buffered() > 0) else {
             return Ok(None);
@@ -55,8 +56,8 @@ impl StoreSink {
     }
 }
 
-/// A column with room for what INSERT BULK declares: drivers send texts that are longer than their COLMETADATA says, and SQL
-/// Server takes them by the statement.
+/// Widens a column to the declaration of INSERT BULK: drivers send texts that are longer than their COLMETADATA says,
+/// and SQL Server takes them by the statement.
 fn roomy(mut column: Column, declared: Option<&SqlType>) -> Column {
     let units = |sql_type: &SqlType| length_limit(sql_type).and_then(|units| u16::try_from(units).ok());
     let (Some(own), Some(wanted)) = (units(column.sql_type()), declared.and_then(units)) else {

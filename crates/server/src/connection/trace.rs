@@ -12,7 +12,7 @@ use tracing::{Span, debug, error_span, info};
 use crate::connection::bulk_receiver::BulkOutcome;
 use crate::connection::responses::Answer;
 
-/// The span of a request.
+/// Makes the span of a request.
 pub(super) fn request(request: &ClientRequest, resets: bool) -> Span {
     match request {
         ClientRequest::Batch(batch) => {
@@ -28,7 +28,7 @@ pub(super) fn request(request: &ClientRequest, resets: bool) -> Span {
     }
 }
 
-/// A procedure's name, and the first words of the statement that it runs.
+/// Returns a procedure's name, and the first words of the statement that it runs.
 fn call_words(call: &RpcRequest) -> String {
     let Procedure::Id(id) = &call.procedure else {
         let Procedure::Name(name) = &call.procedure else { return String::new() };
@@ -59,7 +59,7 @@ pub(super) fn loaded(outcome: &BulkOutcome) {
     }
 }
 
-/// An attention that found nothing to stop.
+/// Records an attention that found nothing to stop.
 pub(super) fn attention() {
     debug!("attention without a request");
 }

@@ -68,7 +68,7 @@ pub(crate) struct LineFaults {
 }
 
 impl Faults {
-    /// The faults of a plan.
+    /// Makes the faults of a plan.
     pub fn new(plan: FaultPlan) -> Faults {
         let rules = plan.rules.into_iter().map(|rule| ServerRule { rule, happened: AtomicU64::new(0) });
         Faults { seed: plan.seed, rules: rules.collect(), connections: AtomicU64::new(0) }
@@ -103,7 +103,7 @@ impl ConnectionFaults {
         self.client = Some((application.to_owned(), login.to_owned()));
     }
 
-    /// The faults of the line that were not decided yet.
+    /// Returns the faults of the line that were not decided yet.
     pub fn line(&mut self) -> LineFaults {
         let mut line = LineFaults::default();
         let faults = Arc::clone(&self.faults);
@@ -135,7 +135,7 @@ impl ConnectionFaults {
         line
     }
 
-    /// The fault for a request, by the first rule that applies, and faults at later bytes of the line.
+    /// Chooses the fault for a request, by the first rule that applies, and faults at later bytes of the line.
     pub fn request(
         &mut self,
         kind: RequestKind,
@@ -176,7 +176,7 @@ impl ConnectionFaults {
         (fault, points)
     }
 
-    /// The rate limits for the session's loads.
+    /// Returns the rate limits for the session's loads.
     pub fn paces(&self) -> Arc<Mutex<Vec<Pace>>> {
         Arc::clone(&self.paces)
     }
@@ -186,7 +186,7 @@ impl ConnectionFaults {
         log::line(format!("fault: {}: {what}", self.name()));
     }
 
-    /// The connection as the log names it.
+    /// Names the connection as the log does.
     pub fn name(&self) -> String {
         format!("connection {} (session {})", self.number, self.spid)
     }
@@ -251,7 +251,7 @@ impl ConnectionFaults {
         }
     }
 
-    /// A random number for one purpose at this place.
+    /// Makes a random number for one purpose at this place.
     fn random(&self, at: usize, purpose: u64) -> u64 {
         let fitted = self.counts.get(at).map_or(0, |count| count.fitted);
         [at as u64, self.number, fitted, purpose]
@@ -260,7 +260,7 @@ impl ConnectionFaults {
     }
 }
 
-/// SplitMix64's step: each bit of the result depends on all of `value`.
+/// Takes SplitMix64's step: each bit of the result depends on all of `value`.
 fn mixed(value: u64) -> u64 {
     let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -277,7 +277,7 @@ impl RuleText {
         }
     }
 
-    /// Whatever is left over would do nothing.
+    /// Refuses fields that are left over, which would do nothing.
     fn all_taken(&self) -> Result<(), String> {
         let left = [
             ("on", self.on.is_some()),
@@ -305,7 +305,7 @@ impl RuleText {
     }
 }
 
-/// A number that counts from 1.
+/// Checks a number that counts from 1.
 fn counted(name: &str, number: Option<u64>) -> Result<Option<u64>, String> {
     match number {
         Some(0) => Err(format!("{name} is at least 1")),

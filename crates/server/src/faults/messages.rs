@@ -110,7 +110,7 @@ const KNOWN: &[(i32, u8, &str)] = &[
 const CLASS: u8 = 16;
 
 impl Failure {
-    /// The error as a session gets it.
+    /// Makes the error as a session gets it.
     pub(crate) fn error(&self, spid: u16, database: &str) -> SqlError {
         let known = KNOWN.iter().find(|(number, ..)| *number == self.number);
         let mut error = match (self.number, known) {

@@ -170,7 +170,7 @@ pub(crate) enum RequestKind {
 }
 
 impl RequestKind {
-    /// As the file and the log spell it.
+    /// Returns the spelling of the file and the log.
     pub fn name(self) -> &'static str {
         match self {
             Self::Login => "login",
@@ -184,7 +184,7 @@ impl RequestKind {
 }
 
 impl Direction {
-    /// As the file and the log spell it.
+    /// Returns the spelling of the file and the log.
     pub fn name(self) -> &'static str {
         match self {
             Self::ToServer => "to_server",
@@ -194,7 +194,7 @@ impl Direction {
 }
 
 impl Ending {
-    /// As the log tells it.
+    /// Returns the participle for the log.
     pub fn participle(self) -> &'static str {
         match self {
             Self::Close => "closed",
@@ -204,7 +204,7 @@ impl Ending {
 }
 
 impl Moment {
-    /// As the log tells it.
+    /// Returns the name for the log.
     pub fn name(self) -> String {
         match self {
             Self::Before => "before".to_owned(),
@@ -215,7 +215,7 @@ impl Moment {
 }
 
 impl Happening {
-    /// As the log tells it.
+    /// Returns the name for the log.
     pub fn name(&self) -> String {
         match self {
             Self::Error(failure) => format!("error {}", failure.number),

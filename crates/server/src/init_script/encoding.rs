@@ -7,7 +7,7 @@ pub(super) struct EncodingError {
     pub offset: usize,
 }
 
-/// The text of a file.
+/// Decodes the text of a file.
 pub(super) fn decode(bytes: &[u8]) -> Result<String, EncodingError> {
     if let Some(rest) = bytes.strip_prefix(&[0xFF, 0xFE]) {
         return utf16(rest, u16::from_le_bytes);

@@ -159,7 +159,7 @@ async fn run_batch(
     heard
 }
 
-/// 5701 and 5703: the database or the language has changed.
+/// Returns true for 5701 and 5703: the database or the language has changed.
 fn is_context_notice(number: i32) -> bool {
     matches!(number, 5701 | 5703)
 }

@@ -30,7 +30,7 @@ impl Page {
         self.put(format_args!("# HELP {name} {}\n# TYPE {name} {kind}\n", Escaped(help, false)));
     }
 
-    /// A value.
+    /// Adds a value.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.put(format_args!("{name}"));
         for (at, (label, text)) in labels.iter().enumerate() {
@@ -41,13 +41,13 @@ impl Page {
         self.put(format_args!("{end} {value}\n"));
     }
 
-    /// A metric of one value.
+    /// Adds a metric of one value.
     pub fn single(&mut self, name: &str, kind: Kind, help: &str, value: impl Display) {
         self.metric(name, kind, help);
         self.sample(name, &[], value);
     }
 
-    /// The whole of it.
+    /// Returns the whole text.
     pub fn into_text(self) -> String {
         self.text
     }

@@ -13,7 +13,7 @@ use super::exposition::Page;
 use super::process;
 use crate::serving::Shared;
 
-/// All metrics as they are now. While databases recover, those of clients alone.
+/// Writes all metrics as they are now. While databases recover, writes those of clients alone.
 pub(super) fn page(place: &Place) -> String {
     let mut page = Page::default();
     let front = &place.front;

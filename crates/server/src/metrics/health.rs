@@ -35,7 +35,7 @@ pub(super) enum State {
 }
 
 impl Health {
-    /// The databases are open.
+    /// Notes that the databases are open.
     pub fn note_open(&self) {
         *self.phase.write() = Phase::RunningScripts;
     }
@@ -45,7 +45,7 @@ impl Health {
         *self.phase.write() = Phase::Serving(Arc::downgrade(shared));
     }
 
-    /// The server ends.
+    /// Notes that the server ends.
     pub fn note_stopping(&self) {
         *self.phase.write() = Phase::Stopping;
     }
@@ -87,7 +87,7 @@ impl State {
         }
     }
 
-    /// Why it is not ready, in sentences.
+    /// Says in sentences why it is not ready.
     pub fn reasons(&self) -> Vec<String> {
         match self {
             Self::Ready => Vec::new(),

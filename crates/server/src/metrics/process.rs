@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Memory that is in use, in bytes. None where the system does not tell.
+/// Returns the bytes of memory in use. `None` where the system does not tell.
 pub(super) fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

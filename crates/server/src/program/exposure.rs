@@ -40,7 +40,7 @@ pub(super) fn warnings(arguments: &Arguments, password: Option<&str>) -> Vec<Str
     warnings
 }
 
-/// The mode of a file that others may read, or that its group may write.
+/// Returns the mode of a file that others may read, or that its group may write.
 #[cfg(unix)]
 fn open_mode(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
@@ -50,7 +50,7 @@ fn open_mode(path: &Path) -> Option<u32> {
     (mode & OPEN != 0).then_some(mode)
 }
 
-/// Elsewhere who may read a file is no number.
+/// Returns `None` on systems without modes of files.
 #[cfg(not(unix))]
 fn open_mode(_: &Path) -> Option<u32> {
     None

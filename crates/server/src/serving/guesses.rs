@@ -35,7 +35,7 @@ struct Failures {
 }
 
 impl Guesses {
-    /// With `delay` between two attempts that are checked; zero slows nothing.
+    /// Makes a counter with `delay` between two attempts that are checked; zero slows nothing.
     pub fn new(delay: Duration) -> Guesses {
         Guesses { delay, addresses: Mutex::default() }
     }
@@ -86,7 +86,7 @@ impl Guesses {
     }
 }
 
-/// The address, or of IPv6 its /64: one host has all of that.
+/// Returns the address, or of IPv6 its /64: one host has all of that.
 fn network_of(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

@@ -62,7 +62,7 @@ impl Deref for Shared {
 }
 
 impl Front {
-    /// The next session id: never 0, which FreeTDS takes for a missing one.
+    /// Returns the next session id: never 0, which FreeTDS takes for a missing one.
     pub fn spid(&self) -> u16 {
         let next = self.next_spid.fetch_add(1, Ordering::Relaxed);
         if next < FIRST_SPID { FIRST_SPID + next } else { next }

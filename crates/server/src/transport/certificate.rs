@@ -76,7 +76,7 @@ impl TlsIdentity {
         Ok(TlsIdentity { wrapped: Arc::new(wrapped), strict: Arc::new(strict), certificate_pem })
     }
 
-    /// The self-signed certificate in PEM form, for clients that pin it; `None` if it came from a file.
+    /// Returns the self-signed certificate in PEM form, for clients that pin it; `None` if it came from a file.
     pub fn certificate_pem(&self) -> Option<&str> {
         self.certificate_pem.as_deref()
     }

@@ -46,12 +46,12 @@ enum Mode {
 }
 
 impl<S> HandshakeShim<S> {
-    /// A shim that wraps until [`pass_through`](Self::pass_through) is called.
+    /// Makes a shim that wraps until [`pass_through`](Self::pass_through) is called.
     pub fn wrapped(socket: S) -> Self {
         Self::new(socket, Mode::Wrapped)
     }
 
-    /// A shim that never wraps (TDS 8.0).
+    /// Makes a shim that never wraps (TDS 8.0).
     pub fn bare(socket: S) -> Self {
         Self::new(socket, Mode::Open)
     }
@@ -67,12 +67,12 @@ impl<S> HandshakeShim<S> {
         self.flights = Some(Flights::default());
     }
 
-    /// The bytes of TLS that both ends have sent. No more are kept.
+    /// Takes the bytes of TLS that both ends have sent, and keeps no more.
     pub fn take_flights(&mut self) -> Option<Flights> {
         self.flights.take()
     }
 
-    /// The socket beneath.
+    /// Returns the socket beneath.
     pub fn into_inner(self) -> S {
         self.socket
     }

@@ -37,7 +37,7 @@ pub(crate) struct Broken {
 }
 
 impl Line {
-    /// A socket, with a relay if there is a control for one, and a watcher of its end.
+    /// Makes a line of a socket, with a relay if there is a control for one, and a watcher of its end.
     pub fn new(socket: TcpStream, counts: &Arc<Counts>, control: Option<Arc<LineControl>>) -> (Line, Broken) {
         let socket = Socket { stream: Arc::new(socket), counts: Arc::clone(counts) };
         let broken = Broken { socket: Arc::downgrade(&socket.stream), control: control.clone() };
@@ -54,7 +54,7 @@ impl Line {
 }
 
 impl Socket {
-    /// The socket itself.
+    /// Returns the socket itself.
     pub fn inner(&self) -> &TcpStream {
         &self.stream
     }

@@ -125,7 +125,7 @@ impl AsyncWrite for Transport {
         }
     }
 
-    /// TLS copies what it encrypts, and makes a record of each write.
+    /// Returns false for TLS, which copies the bytes that it encrypts and makes a record of each write.
     fn is_write_vectored(&self) -> bool {
         match self {
             Transport::Clear(socket) => socket.is_write_vectored(),

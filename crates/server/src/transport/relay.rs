@@ -49,7 +49,7 @@ struct Chunk {
 }
 
 impl LineControl {
-    /// A line without faults yet.
+    /// Makes a line without faults yet.
     pub fn new(name: String) -> LineControl {
         LineControl {
             name,

@@ -146,7 +146,7 @@ impl ColumnChoices {
         Self { made_for, columns: choices, ..before.clone() }
     }
 
-    /// The columns that are copied.
+    /// Lists the columns that are copied.
     pub fn copied(&self) -> impl Iterator<Item = &ColumnChoice> {
         self.columns.iter().filter(|column| !column.is_ignored)
     }
@@ -182,8 +182,8 @@ impl ColumnChoices {
         }
     }
 
-    /// The options of the transformation. `maps`: the destination's table is there, and pairs of names are enough for columns that
-    /// arrive as they come.
+    /// Returns the options of the transformation. `maps`: the destination's table exists, and pairs of names are enough
+    /// for columns that arrive unchanged.
     pub(super) fn flags(&self, maps: bool) -> Vec<Flag> {
         if !self.query.trim().is_empty() {
             return vec![Flag::text("transform-query", self.query.trim())];

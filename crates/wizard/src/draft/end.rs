@@ -123,7 +123,7 @@ const TYPED_SUFFIXES: [&str; 8] = ["parquet", "arrow", "arrows", "xlsx", "xlsm",
 const WORKBOOK_SUFFIXES: [&str; 5] = ["xlsx", "xlsm", "xlsb", "xls", "ods"];
 
 impl Side {
-    /// `source` or `destination`.
+    /// Returns `source` or `destination`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -131,7 +131,7 @@ impl Side {
         }
     }
 
-    /// The environment variable that the command and the package name for a password that was typed.
+    /// Returns the environment variable that the command and the package name for a typed password.
     fn variable(self) -> &'static str {
         match self {
             Self::Source => "SOURCE_PASSWORD",
@@ -141,7 +141,7 @@ impl Side {
 }
 
 impl FileEnd {
-    /// The suffix in lower case, without that of compression.
+    /// Returns the suffix in lower case, without that of compression.
     pub fn suffix(&self) -> String {
         let name = self.path.to_ascii_lowercase();
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
@@ -224,7 +224,7 @@ impl End {
         }
     }
 
-    /// The name of the environment variable for the password; `None`: there is no password to give.
+    /// Returns the name of the environment variable for the password; `None` if there is no password to give.
     pub(super) fn password_variable(&self, side: Side) -> Option<String> {
         let (typed, named) = match self.kind {
             EndKind::File => return None,
@@ -239,7 +239,7 @@ impl End {
         }
     }
 
-    /// The password that was typed.
+    /// Returns the typed password.
     fn typed(&self) -> &Secret {
         match self.kind {
             EndKind::Database => &self.database.password,
@@ -257,7 +257,7 @@ impl End {
         }
     }
 
-    /// The endpoint as `bulkwire copy` spells it. `has_table`: with the table.
+    /// Returns the endpoint as `bulkwire copy` spells it. `has_table`: with the table.
     pub(super) fn endpoint(&self, side: Side, form: Password, has_table: bool) -> String {
         let has_table = has_table && self.what == What::Table;
         match self.kind {
@@ -352,12 +352,12 @@ impl End {
         self.endpoint(side, Password::Left, false)
     }
 
-    /// The endpoint with the password that was typed, to connect. `has_table`: with the table.
+    /// Returns the endpoint with the typed password, to connect. `has_table`: with the table.
     pub fn address_to_connect(&self, side: Side, has_table: bool) -> String {
         self.endpoint(side, Password::Typed, has_table)
     }
 
-    /// The options that belong to a source.
+    /// Returns the options that belong to a source.
     pub(super) fn source_flags(&self) -> Vec<Flag> {
         match (self.kind, self.what) {
             (EndKind::SqlServer | EndKind::Database, What::Query) => {

@@ -39,7 +39,7 @@ impl Flag {
         Self { name, value: Value::List(values) }
     }
 
-    /// The words of a command line. `--map` is repeated, other lists have commas.
+    /// Returns the words of a command line. `--map` is repeated, other lists have commas.
     pub(super) fn words(&self) -> Vec<String> {
         let name = self.name;
         match &self.value {

@@ -74,7 +74,7 @@ impl Draft {
         self.source.kind == EndKind::File && self.source.file.is_text()
     }
 
-    /// The steps that this draft has.
+    /// Lists the steps of this draft.
     pub fn steps(&self) -> Vec<Step> {
         let all = [
             Step::Source,
@@ -89,7 +89,7 @@ impl Draft {
         all.into_iter().filter(|step| *step != Step::Format || self.has_text()).collect()
     }
 
-    /// The step behind this one.
+    /// Returns the step behind this one.
     pub fn after(&self, step: Step) -> Step {
         self.steps().into_iter().find(|other| *other > step).unwrap_or(Step::Result)
     }
@@ -119,7 +119,7 @@ impl Draft {
         !self.columns.made_for.is_empty() && self.columns.made_for != self.source_key()
     }
 
-    /// The first step before `step` that lacks something.
+    /// Finds the first step before `step` that lacks something.
     pub fn obstacle(&self, step: Step) -> Option<Step> {
         self.steps().into_iter().filter(|other| *other < step).find(|other| !self.missing(*other).is_empty())
     }
@@ -141,7 +141,7 @@ impl Step {
     }
 }
 
-/// A path from the root: the command and the package then mean the same file wherever they run.
+/// Returns a path from the root: the command and the package then mean the same file wherever they run.
 pub fn absolute(path: &str) -> String {
     let path = path.trim();
     let joined = match (path.strip_prefix("~/"), std::env::home_dir()) {

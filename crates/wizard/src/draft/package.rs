@@ -5,7 +5,8 @@ use super::flag::{Flag, Value};
 use super::{Draft, End, EndKind, What};
 
 impl Draft {
-    /// The text of a package with this copy: one task, also for several tables, so that what one of them refers to is there in the end.
+    /// Writes a package with this copy: one task, also for several tables, so that referenced tables are there in the
+    /// end.
     pub fn package(&self) -> String {
         let mut text = format!("name = {}\n", quoted(&self.package_name()));
         for (side, end) in [(Side::Source, &self.source), (Side::Destination, &self.destination)] {
@@ -29,7 +30,7 @@ impl Draft {
         text
     }
 
-    /// A name for the package and for its file.
+    /// Makes a name for the package and for its file.
     pub fn package_name(&self) -> String {
         let end = match self.destination.kind {
             EndKind::File => self.destination.file.path.trim_end_matches('/'),
@@ -63,7 +64,7 @@ impl Draft {
     }
 }
 
-/// The table of a connection, if an end has one.
+/// Writes the table of a connection, if an end has one.
 fn connection(side: Side, end: &End) -> String {
     if end.kind == EndKind::File {
         return String::new();
@@ -88,7 +89,7 @@ fn source_of(end: &End, table: &str) -> String {
     }
 }
 
-/// A line of a task.
+/// Writes a line of a task.
 fn key(flag: &Flag) -> String {
     let name = match flag.name {
         "transform-query" => "transform_sql".to_owned(),
@@ -105,17 +106,17 @@ fn key(flag: &Flag) -> String {
     format!("{name} = {value}\n")
 }
 
-/// A text of a package, in which nothing is replaced.
+/// Writes a text of a package, in which nothing is replaced.
 fn quoted(text: &str) -> String {
     toml_text(&text.replace("${", "$${"))
 }
 
-/// A text of TOML. Lines stay lines.
+/// Writes a text of TOML. Lines stay lines.
 fn toml_text(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// A name that a task may have.
+/// Makes a name that a task may have.
 fn task_name(text: &str) -> String {
     let name: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     match name.starts_with(|c: char| c.is_ascii_alphabetic()) {

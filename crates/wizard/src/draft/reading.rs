@@ -162,7 +162,7 @@ impl DatabaseEnd {
     }
 }
 
-/// The keywords of a connection string; a value between braces may have semicolons.
+/// Splits a connection string into keywords; a value between braces may have semicolons.
 fn keywords_of(text: &str) -> Vec<&str> {
     let (mut keywords, mut start, mut in_braces) = (Vec::new(), 0, false);
     let mut chars = text.char_indices().peekable();

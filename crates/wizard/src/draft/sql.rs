@@ -1,11 +1,11 @@
 //! Names and texts as T-SQL spells them.
 
-/// A name between brackets.
+/// Puts a name between brackets.
 pub fn quoted(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// A text between quotes.
+/// Puts a text between quotes.
 pub(super) fn literal(text: &str) -> String {
     format!("N'{}'", text.replace('\'', "''"))
 }

@@ -35,7 +35,7 @@ pub struct ChosenTable {
 }
 
 impl TableChoices {
-    /// The tables that are copied.
+    /// Lists the tables that are copied.
     pub fn chosen(&self) -> impl Iterator<Item = &ChosenTable> {
         self.tables.iter().filter(|table| table.is_chosen)
     }

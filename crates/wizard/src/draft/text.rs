@@ -67,7 +67,7 @@ pub struct FixedWidth {
 }
 
 impl FixedWidth {
-    /// The columns as `--declare` has them: of the types that were chosen, or texts as long as their fields.
+    /// Writes the columns as `--declare` has them: of the chosen types, or texts as long as their fields.
     pub fn declaration(&self) -> String {
         let starts = std::iter::once(0).chain(self.breaks.iter().copied());
         let ends = self.breaks.iter().copied().map(Some).chain([None]);
@@ -117,7 +117,7 @@ impl TextChoices {
         }
     }
 
-    /// The options for a file. `has_known_suffix`: it says that the file is delimited text.
+    /// Returns the options for a file. `has_known_suffix`: the suffix is one of delimited text.
     pub(super) fn flags(&self, has_known_suffix: bool) -> Vec<Flag> {
         let mut flags = Vec::new();
         if let Layout::FixedWidth(fixed) = &self.layout {

@@ -93,7 +93,7 @@ impl Way {
         }
     }
 
-    /// The options, as far as the destination has them.
+    /// Returns the options that the destination has.
     pub(super) fn flags(&self, destination: EndKind) -> Vec<Flag> {
         let mut flags = Vec::new();
         let text = |name, value: &str| (!value.trim().is_empty()).then(|| Flag::text(name, value.trim()));

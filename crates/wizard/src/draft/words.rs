@@ -5,17 +5,17 @@ use super::flag::Flag;
 use super::{Draft, EndKind, Layout};
 
 impl Draft {
-    /// The words behind `bulkwire copy`. Passwords stand in them as `${env:NAME}`.
+    /// Returns the words behind `bulkwire copy`. Passwords stand in them as `${env:NAME}`.
     pub fn words(&self) -> Vec<String> {
         self.words_with(Password::Variable)
     }
 
-    /// The same words with the passwords that were typed.
+    /// Returns the words with the typed passwords.
     pub fn words_to_run(&self) -> Vec<String> {
         self.words_with(Password::Typed)
     }
 
-    /// The command as people see it, an option a line.
+    /// Returns the command as people see it, an option a line.
     pub fn command(&self) -> String {
         let words = self.words();
         let (ends, flags) = words.split_at_checked(2).unwrap_or((&words, &[]));
@@ -47,7 +47,7 @@ impl Draft {
         words.join("\n")
     }
 
-    /// The same draft with all columns of a text file as text.
+    /// Returns the draft with all columns of a text file as text.
     pub(super) fn untyped(&self) -> Self {
         let mut untyped = self.clone();
         if let Layout::FixedWidth(fixed) = &mut untyped.text.layout {
@@ -56,7 +56,7 @@ impl Draft {
         untyped
     }
 
-    /// The names of environment variables that the command needs for passwords.
+    /// Lists the environment variables that the command needs for passwords.
     pub fn variables(&self) -> Vec<String> {
         let of = |side| match side {
             Side::Source => self.source.password_variable(side),
@@ -75,19 +75,19 @@ impl Draft {
         words
     }
 
-    /// The options of the copy, those of several tables first.
+    /// Returns the options of the copy, those of several tables first.
     pub(super) fn all_flags(&self) -> Vec<Flag> {
         let mut flags = self.table_flags();
         flags.extend(self.flags());
         flags
     }
 
-    /// The options of the source alone.
+    /// Returns the options of the source alone.
     pub(super) fn flags_of_source(&self) -> Vec<Flag> {
         self.source_flags()
     }
 
-    /// The options of one copy.
+    /// Returns the options of one copy.
     pub(super) fn flags(&self) -> Vec<Flag> {
         let mut flags = self.source_flags();
         if !self.has_several_tables() {
@@ -109,7 +109,7 @@ impl Draft {
         flags
     }
 
-    /// The options of several tables.
+    /// Returns the options of several tables.
     pub(super) fn table_flags(&self) -> Vec<Flag> {
         if !self.has_several_tables() {
             return Vec::new();

@@ -18,7 +18,7 @@ pub type App = State<Arc<Wizard>>;
 /// The longest time for which a page waits for a server or a driver.
 const WAIT_LIMIT: Duration = Duration::from_secs(25);
 
-/// A page.
+/// Answers with a page.
 pub fn page(template: &impl Template) -> Response {
     match template.render() {
         Ok(text) => Html(text).into_response(),
@@ -26,18 +26,18 @@ pub fn page(template: &impl Template) -> Response {
     }
 }
 
-/// The way to another step, after a form.
+/// Redirects to another step, after a form.
 pub fn to(step: Step) -> Response {
     Redirect::to(step.path()).into_response()
 }
 
-/// Back to the same step, to show what is wrong with it.
+/// Redirects back to the same step, to show its errors.
 pub fn refuse(wizard: &Wizard, step: Step, errors: Errors) -> Response {
     wizard.state().errors.insert(step, errors);
     to(step)
 }
 
-/// The way to the step that must be done first, if one lacks something.
+/// Redirects to the step that must be done first, if one lacks something.
 pub fn obstacle(wizard: &Wizard, step: Step) -> Option<Response> {
     let mut state = wizard.state();
     let before = state.draft.obstacle(step)?;
@@ -56,7 +56,7 @@ pub async fn waiting<T: Send + 'static>(
     waiting_for(WAIT_LIMIT, work).await
 }
 
-/// The same for another while.
+/// Waits for work within another limit.
 ///
 /// # Errors
 /// What the work says, or that it takes too long.

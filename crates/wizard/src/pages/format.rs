@@ -153,7 +153,7 @@ async fn sent(State(wizard): App, body: Bytes) -> Response {
     to(next)
 }
 
-/// The rows under choices that are not kept yet.
+/// Shows the rows under choices that are not kept yet.
 async fn looked(State(wizard): App, body: Bytes) -> Response {
     let form = Form::parse(&body);
     let Some(file) = wizard.state().source_text.file.clone() else { return to(Step::Format) };
@@ -167,7 +167,7 @@ async fn looked(State(wizard): App, body: Bytes) -> Response {
     }
 }
 
-/// The head of the first file of a path, and how many there are.
+/// Reads the head of the first file of a path, and counts the files.
 fn read_head(path: &str) -> Result<(Arc<TextFile>, usize), CopyError> {
     let files = copy::files_of(path)?;
     let Some(first) = files.first() else {
@@ -293,7 +293,7 @@ fn fixed_of(choices: &TextChoices) -> Option<&FixedWidth> {
     }
 }
 
-/// The delimiter that the suffix says.
+/// Returns the delimiter of the suffix.
 fn delimiter_of(path: &str) -> &'static str {
     match formats::Format::from_path(Path::new(path)) {
         Ok((formats::Format::Csv(options), _)) if options.delimiter == "\t" => "\\t",
@@ -331,7 +331,7 @@ fn seen(file: &TextFile, files: usize, content: Option<Content>) -> String {
     }
 }
 
-/// A name beside the file that is not taken yet.
+/// Finds a free name beside the file.
 fn free_name(file: &Path, ours: &[PathBuf]) -> PathBuf {
     let (_, plain) = Compression::from_path(file);
     let named = |number: usize| match number {
@@ -342,7 +342,7 @@ fn free_name(file: &Path, ours: &[PathBuf]) -> PathBuf {
     (1..100).map(named).find(is_free).unwrap_or_else(|| named(1))
 }
 
-/// A fragment; a choice that makes no sense is said in its place.
+/// Renders a fragment; a choice that makes no sense is explained in its place.
 fn rendered(view: &Result<LookView, ChoiceError>) -> String {
     let text = match view {
         Ok(view) => view.render(),

@@ -47,7 +47,7 @@ impl LookView {
     /// Columns that are shown: a delimiter that is a common letter makes thousands.
     const COLUMNS: usize = 300;
 
-    /// The first rows.
+    /// Reads the first rows.
     ///
     /// # Errors
     /// A choice makes no sense.
@@ -58,7 +58,7 @@ impl LookView {
         }
     }
 
-    /// Nothing but what is wrong.
+    /// Shows only an error.
     pub fn problem(text: String) -> Self {
         Self { problem: Some(text), ..Self::default() }
     }
@@ -158,13 +158,13 @@ impl LineView {
     }
 }
 
-/// A row without the columns that are not shown.
+/// Drops the columns of a row that are not shown.
 fn narrowed(mut row: LookRow) -> LookRow {
     row.cells.truncate(LookView::COLUMNS);
     row
 }
 
-/// A character in as many places as it takes.
+/// Writes a character in as many places as it takes.
 fn push(html: &mut String, character: char, places: usize) {
     let shown = match character {
         '\t' => '→',
@@ -184,7 +184,7 @@ fn push(html: &mut String, character: char, places: usize) {
     }
 }
 
-/// A field's text, as the copy will read it.
+/// Returns a field's text, as the copy will read it.
 fn cell(field: &[(char, usize)], trims: bool) -> Cell {
     let text: String = field.iter().map(|(character, _)| *character).collect();
     match trims {
@@ -207,7 +207,7 @@ fn scale(width: usize) -> String {
     scale
 }
 
-/// The names that were typed, with the file's own where nothing was; none, if nothing was typed at all.
+/// Completes the typed names by the file's own; none, if nothing was typed at all.
 pub(super) fn completed(typed: &[String], own: &[String]) -> Vec<String> {
     let is_typed = typed.iter().take(own.len()).any(|name| !name.is_empty());
     if !is_typed {

@@ -29,7 +29,7 @@ use answer::App;
 use crate::draft::Step;
 use crate::wizard::Wizard;
 
-/// All pages.
+/// Returns the routes of all pages.
 pub fn routes(wizard: Arc<Wizard>) -> Router {
     Router::new()
         .route("/", get(first))

@@ -38,7 +38,7 @@ impl PreviewView {
         format!("{of}: {} {comes} out, {refused}.", grouped(preview.came_out))
     }
 
-    /// The values of a row, and whether each is a number.
+    /// Returns the values of a row, and true for each that is a number.
     fn cells<'a>(&self, row: &'a PreviewRow, preview: &Preview) -> Vec<(Option<&'a str>, bool)> {
         let numbers = preview.columns.iter().map(|column| column.is_number);
         row.cells.iter().map(Option::as_deref).zip(numbers).collect()

@@ -93,7 +93,8 @@ impl Drop for Ending {
     }
 }
 
-/// The plan, which a dry run makes. It takes as long as the look at both ends does, and ends when the browser leaves.
+/// Shows the plan, which a dry run makes. It takes as long as the look at both ends does, and ends when the browser
+/// leaves.
 async fn plan(State(wizard): App) -> Response {
     let draft = wizard.draft();
     let engine = wizard.engine.clone();
@@ -111,7 +112,7 @@ async fn plan(State(wizard): App) -> Response {
     page(&fragment)
 }
 
-/// A table's plan, of a dry run or of a copy.
+/// Describes a table's plan, of a dry run or of a copy.
 pub(super) fn planned(outcome: &TableOutcome) -> PlannedTable {
     let mut table = PlannedTable {
         name: outcome.name.clone(),
@@ -137,7 +138,7 @@ pub(super) fn planned(outcome: &TableOutcome) -> PlannedTable {
     table
 }
 
-/// The package as a file to download.
+/// Offers the package as a file to download.
 async fn package(State(wizard): App) -> Response {
     let draft = wizard.draft();
     let name = format!("attachment; filename=\"{}.toml\"", draft.package_name());

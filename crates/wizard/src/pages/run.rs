@@ -87,7 +87,7 @@ async fn cancel(State(wizard): App) -> Response {
     to(Step::Run)
 }
 
-/// Another copy, from the beginning.
+/// Begins another copy.
 async fn new(State(wizard): App) -> Response {
     let mut state = wizard.state();
     if state.running.as_ref().is_some_and(|running| !running.has_ended()) {
@@ -102,7 +102,7 @@ async fn new(State(wizard): App) -> Response {
     to(Step::Source)
 }
 
-/// Server-sent events: how far the copy is, until it ends.
+/// Sends the progress of the copy as server-sent events, until it ends.
 async fn events(State(wizard): App) -> Response {
     let running = wizard.state().running.clone();
     let events = stream::unfold(running, |running| async move {
@@ -133,7 +133,7 @@ fn data(progress: &Progress) -> serde_json::Value {
     })
 }
 
-/// A time as minutes and seconds.
+/// Writes a time as minutes and seconds.
 pub(super) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds / 3600 {

@@ -34,7 +34,7 @@ pub struct StepLink {
 }
 
 impl Shell {
-    /// The frame of a step.
+    /// Makes the frame of a step.
     pub fn of(state: &mut State, step: Step) -> Self {
         let draft = &state.draft;
         let steps = draft.steps();

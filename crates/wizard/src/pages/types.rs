@@ -89,7 +89,7 @@ fn text_key(draft: &crate::draft::Draft) -> String {
     draft.text_key()
 }
 
-/// The reading of the source as it is chosen now.
+/// Returns the reading of the source as it is chosen now.
 fn inference(wizard: &Wizard) -> Option<Arc<Inference>> {
     let key = text_key(&wizard.draft());
     let (of, inference) = wizard.state().source_text.inference.clone()?;
@@ -113,7 +113,7 @@ async fn shown(State(wizard): App) -> Response {
     page(&TypesPage { shell, is_reading, found })
 }
 
-/// The types of a delimited file's columns, if the whole file has been read for them.
+/// Returns the types of a delimited file's columns, if the whole file has been read for them.
 pub(super) fn known_types(wizard: &Wizard) -> Vec<(String, String)> {
     if !matches!(wizard.draft().text.layout, Layout::Delimited) {
         return Vec::new();

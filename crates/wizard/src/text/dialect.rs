@@ -21,13 +21,13 @@ impl ChoiceError {
     }
 }
 
-/// The encoding that was chosen; `None` if that is left to the file.
+/// Returns the chosen encoding; `None` if that is left to the file.
 pub(super) fn encoding(choices: &TextChoices) -> Result<Option<Encoding>, ChoiceError> {
     let parsed = choices.encoding.as_deref().map(str::parse::<Encoding>).transpose();
     parsed.map_err(|error| ChoiceError::new("encoding", error.to_string()))
 }
 
-/// A text with the escapes of the command line.
+/// Resolves the escapes of the command line in a text.
 pub(super) fn unescaped(field: &'static str, text: &str) -> Result<String, ChoiceError> {
     let refused =
         || ChoiceError::new(field, format!("{text}: the escapes are \\t \\n \\r \\0 \\\\ and \\xHH (ASCII)"));

@@ -11,7 +11,7 @@ use super::ruler::Ruler;
 use super::text_file::TextFile;
 use crate::draft::{FixedWidth, Layout, TextChoices};
 
-/// The encoding of a file, and the bytes of its byte-order mark.
+/// Returns the encoding of a file, and the bytes of its byte-order mark.
 pub(super) fn encoding_of(file: &TextFile, choices: &TextChoices) -> Result<(Encoding, usize), ChoiceError> {
     let (encoding, mark) = match file.mark() {
         Some(marked) => marked,
@@ -32,7 +32,7 @@ pub(super) fn encoding_of(file: &TextFile, choices: &TextChoices) -> Result<(Enc
     }
 }
 
-/// The bytes that end a line.
+/// Returns the bytes that end a line.
 pub(super) fn line_end(choices: &TextChoices, encoding: Encoding) -> Result<Vec<u8>, ChoiceError> {
     let text = match &choices.row_terminator {
         Some(text) => dialect::unescaped("row_terminator", text)?,
@@ -50,7 +50,7 @@ pub(super) fn skipped(choices: &TextChoices) -> usize {
     choices.skip_lines.saturating_add(usize::from(choices.has_header))
 }
 
-/// The names of the columns: those that were typed, or those of the header, or numbers.
+/// Returns the names of the columns: those that were typed, or those of the header, or numbers.
 pub fn names(ruler: &Ruler, choices: &TextChoices, fixed: &FixedWidth) -> Vec<String> {
     let header = ruler.header().filter(|_| choices.has_header).map(|line| line.fields(&fixed.breaks));
     let mut names: Vec<String> = Vec::with_capacity(fixed.breaks.len() + 1);
@@ -73,7 +73,7 @@ pub fn names(ruler: &Ruler, choices: &TextChoices, fixed: &FixedWidth) -> Vec<St
     names
 }
 
-/// The format file for the breaks, and the encoding to read it with as `--encoding` spells it.
+/// Makes the format file for the breaks, and the encoding to read it with as `--encoding` spells it.
 ///
 /// # Errors
 /// The breaks are not in order, or stand within a character.

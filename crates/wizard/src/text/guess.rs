@@ -82,7 +82,7 @@ impl Guess {
     }
 }
 
-/// The encoding of this name as `--encoding` spells it; `None`: none is named.
+/// Returns the encoding of this name as `--encoding` spells it; `None` if none is named.
 ///
 /// # Errors
 /// There is none of this name.
@@ -96,7 +96,7 @@ pub fn spelled_encoding(text: &str) -> Result<Option<String>, ChoiceError> {
         .map_err(|error| ChoiceError::new("encoding", error.to_string()))
 }
 
-/// An encoding as `--encoding` spells it.
+/// Spells an encoding as `--encoding` does.
 fn name_of(encoding: Encoding) -> String {
     match encoding {
         Encoding::Utf8 => "utf-8".to_owned(),

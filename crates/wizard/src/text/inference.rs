@@ -187,7 +187,7 @@ fn size_of(location: &Location) -> Option<u64> {
     location.length()
 }
 
-/// The columns as a table that is made for them has them: with room for a little growth.
+/// Returns the columns of a table that is made for them, with room for a little growth.
 fn columns(schema: &InferredSchema, files: &[String]) -> Vec<TypedColumn> {
     let roomy = roomy_schema(&schema.schema());
     schema.columns.iter().zip(roomy.fields()).map(|(column, field)| typed(column, field, files)).collect()

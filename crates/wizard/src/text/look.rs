@@ -122,7 +122,7 @@ impl Look {
     }
 }
 
-/// A text of at most `length` characters, on one line.
+/// Shortens a text to `length` characters, on one line.
 pub fn shown(text: &str, length: usize) -> String {
     let mut plain: String = text
         .chars()

@@ -65,7 +65,7 @@ impl Unit {
         }
     }
 
-    /// The unit of an encoding.
+    /// Returns the unit of an encoding.
     pub(super) fn of(encoding: Encoding) -> Self {
         match encoding {
             Encoding::Utf16Le | Encoding::Utf16Be => Self::Utf16,
@@ -80,7 +80,7 @@ impl RulerLine {
         self.glyphs.iter().map(|(_, places)| places).sum()
     }
 
-    /// The texts between breaks, and the place at which each begins.
+    /// Returns the texts between breaks, and the place at which each begins.
     pub fn fields(&self, breaks: &[usize]) -> Vec<Vec<(char, usize)>> {
         let mut fields = vec![Vec::new()];
         let mut breaks = breaks.iter().copied().peekable();
@@ -113,7 +113,7 @@ impl RulerLine {
         false
     }
 
-    /// As text in which every character stands as often as it takes places.
+    /// Repeats every character as often as it takes places.
     fn spread(&self) -> String {
         self.glyphs.iter().flat_map(|(character, places)| std::iter::repeat_n(*character, *places)).collect()
     }
@@ -158,12 +158,12 @@ impl Ruler {
         Ok(Self { unit, lines, width, doubts, skipped })
     }
 
-    /// The lines that are rows.
+    /// Lists the lines that are rows.
     pub fn rows(&self) -> impl Iterator<Item = &RulerLine> {
         self.lines.iter().filter(|line| line.is_row && !line.glyphs.is_empty())
     }
 
-    /// The line that names the columns, if there is one.
+    /// Returns the line that names the columns, if there is one.
     pub(super) fn header(&self) -> Option<&RulerLine> {
         self.lines.get(self.skipped.checked_sub(1)?)
     }
@@ -178,7 +178,7 @@ impl Ruler {
         breaks
     }
 
-    /// The breaks that stand within a character, with the number of the first such line.
+    /// Finds the breaks that stand within a character, with the number of the first such line.
     pub fn cuts(&self, breaks: &[usize]) -> Vec<(usize, usize)> {
         let cut = |place: &usize| {
             let line = self.rows().find(|line| line.is_cut_at(*place))?;

@@ -33,7 +33,7 @@ impl TextFile {
         Ok(Self { name: location.to_string(), head: Head::read(location, compression)? })
     }
 
-    /// A file of these bytes.
+    /// Makes a file of these bytes.
     pub fn of(name: &str, bytes: &[u8], is_complete: bool) -> Self {
         Self { name: name.to_owned(), head: Head { bytes: bytes.to_vec(), is_complete } }
     }
@@ -52,7 +52,7 @@ impl TextFile {
         })
     }
 
-    /// The encoding that a byte-order mark says, and the bytes of the mark.
+    /// Returns the encoding of a byte-order mark, and the bytes of the mark.
     pub fn mark(&self) -> Option<(Encoding, usize)> {
         match self.head.bytes.as_slice() {
             [0xEF, 0xBB, 0xBF, ..] => Some((Encoding::Utf8, 3)),
@@ -62,7 +62,7 @@ impl TextFile {
         }
     }
 
-    /// The head without the line that may be cut off at its end.
+    /// Returns the head without the line that may be cut off at its end.
     pub(super) fn whole_lines(&self, chosen: Encoding) -> &[u8] {
         let bytes = self.head.bytes.as_slice();
         let encoding = self.mark().map_or(chosen, |(encoding, _)| encoding);

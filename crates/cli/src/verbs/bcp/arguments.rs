@@ -241,7 +241,7 @@ impl Request {
     }
 }
 
-/// The letter and what follows it, of a word that is an option. A lone `-` is a file.
+/// Returns the letter of an option word, and the rest of the word. A lone `-` is a file.
 fn option_of(word: &str) -> Option<&str> {
     let rest = word.strip_prefix('-').or_else(|| if cfg!(windows) { word.strip_prefix('/') } else { None });
     rest.filter(|rest| !rest.is_empty())
@@ -323,7 +323,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The last value of an option.
+    /// Returns the last value of an option.
     fn value(&self, letter: char) -> Option<String> {
         self.given.iter().rev().find(|(given, _)| *given == letter).map(|(_, value)| value.clone())
     }
@@ -413,7 +413,7 @@ impl Draft {
         Ok(Request::Copy(Box::new(job)))
     }
 
-    /// A format file describes everything; of several letters the last one counts.
+    /// Chooses the layout: a format file describes everything; of several letters the last one counts.
     fn layout(&self, direction: Direction, warnings: &mut Vec<String>) -> Layout {
         let letters: Vec<char> =
             self.given.iter().map(|(letter, _)| *letter).filter(|letter| "cwnN".contains(*letter)).collect();
@@ -435,7 +435,7 @@ impl Draft {
         }
     }
 
-    /// Row numbers and counts; what is below the first counts as not given, as the original has it.
+    /// Parses row numbers and counts; a number below the first counts as not given, as the original has it.
     fn row(&self, letter: char) -> Result<Option<u64>, ArgumentError> {
         let range = i64::MIN..=i64::MAX;
         let number = self.number(letter, range, "a number up to 9223372036854775807 is expected")?;

@@ -20,7 +20,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// The console of a job.
+    /// Opens the console of a job.
     ///
     /// # Errors
     /// The file of `-o` cannot be written.
@@ -63,7 +63,7 @@ impl Console {
         eprintln!("{}", event_log::printable(&text));
     }
 
-    /// The summary of a copy that is done, perhaps without some rows.
+    /// Prints the summary of a copy that is done, perhaps without some rows.
     pub fn summary(&self, rows: u64, packet_size_bytes: usize, elapsed: Duration) {
         self.line(format!(
             "\n{rows} rows copied.\nNetwork packet size (bytes): {packet_size_bytes}\n{}",
@@ -71,7 +71,7 @@ impl Console {
         ));
     }
 
-    /// The last line of a copy that failed.
+    /// Prints the last line of a copy that failed.
     pub fn failed(&self, direction: Direction) {
         let word = match direction {
             Direction::In => "in",

@@ -51,7 +51,7 @@ pub fn run(job: &Job, console: &Console) -> Result<(), End> {
     copy.run(&mut client, described, &columns).map_err(End::of_copy)
 }
 
-/// The data file must be there before anything else happens.
+/// Checks that the data file exists, before anything else happens.
 fn check_data_file(location: &Location) -> Result<(), End> {
     let Location::Path(path) = location else { return Ok(()) };
     let usable = fs::metadata(path).is_ok_and(|metadata| {
@@ -64,7 +64,7 @@ fn check_data_file(location: &Location) -> Result<(), End> {
     }
 }
 
-/// The layout of a file that a format file or a letter describes.
+/// Returns the layout of a file that a format file or a letter describes.
 fn described_layout(job: &Job, columns: &[Column], console: &Console) -> Result<FormatFile, End> {
     let Some(path) = job.format_file.as_ref().filter(|_| job.layout == Layout::FormatFile) else {
         return Ok(layout::of_letters(job, columns)?);
@@ -197,7 +197,8 @@ impl Copy<'_> {
         })
     }
 
-    /// The hints of bcp: `-b` announces the size of its batches, `-k` keeps NULLs, `-h` goes as it is written.
+    /// Returns the hints of bcp: `-b` announces the size of its batches, `-k` keeps NULLs, `-h` is passed on as
+    /// written.
     fn hints(&self) -> BulkHints {
         BulkHints {
             keep_nulls: self.job.keep_nulls,
@@ -210,7 +211,8 @@ impl Copy<'_> {
 
 const UNEXPECTED_EOF: &str = "Unexpected EOF encountered in BCP data-file";
 
-/// A column as it is sent: NULL can always be said, and the server answers with the column's default or an error.
+/// Describes a column as it is sent: NULL can always be sent, and the server answers with the column's default or an
+/// error.
 fn receiving(column: &Column) -> Column {
     let flags = ColumnFlags(column.flags.0 | ColumnFlags::NULLABLE);
     let xml_schema = column.type_info.xml_schema.clone();

@@ -114,7 +114,7 @@ fn query(job: &Job) -> Result<String, End> {
     Ok(table_query(&table, None))
 }
 
-/// The layout of the dialogue, which takes place before the copy starts.
+/// Returns the layout of the dialogue, which takes place before the copy starts.
 fn asked_layout(job: &Job, client: &mut Client, query: &str) -> Result<Option<FormatFile>, End> {
     if job.layout != Layout::Dialogue {
         return Ok(None);

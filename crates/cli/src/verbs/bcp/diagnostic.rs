@@ -19,12 +19,12 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error that the client has found. `state` is of ODBC 2 or 3.
+    /// Makes an error that the client has found. `state` is of ODBC 2 or 3.
     pub fn client(state: &str, text: impl Into<String>) -> Self {
         Self { state: odbc_2(state), native: 0, text: text.into(), is_server: false, is_warning: false }
     }
 
-    /// A message of the server.
+    /// Makes a message of the server.
     pub fn server(message: &ServerMessage) -> Self {
         let is_warning = message.class <= INFORMATION_CLASS_MAX;
         let state = if is_warning { "01000" } else { state_of(message.number) };
@@ -32,13 +32,13 @@ impl Diagnostic {
         Self { state, native: message.number, text, is_server: true, is_warning }
     }
 
-    /// A message of the server without a number.
+    /// Makes a message of the server without a number.
     pub fn information(text: &str) -> Self {
         let text = text.trim_end().to_owned();
         Self { state: "01000", native: 0, text, is_server: true, is_warning: true }
     }
 
-    /// The diagnostics of an error: one for each of the server's messages, or one for an error of the client.
+    /// Makes the diagnostics of an error: one for each of the server's messages, or one for an error of the client.
     pub fn all_of(error: &Error) -> Vec<Self> {
         match error {
             Error::Server(error) => error.messages().map(Self::server).collect(),
@@ -82,7 +82,7 @@ impl fmt::Display for Diagnostic {
 const INFORMATION_CLASS_MAX: u8 = 10;
 const INVALID_OBJECT_NAME: i32 = 208;
 
-/// The states of ODBC 3 as a program of ODBC 2, which bcp is, gets to see them (ODBC, "SQLSTATE mappings").
+/// Converts a state of ODBC 3 to ODBC 2, for which bcp is written (ODBC, "SQLSTATE mappings").
 fn odbc_2(state: &str) -> &'static str {
     const MAPPED: [(&str, &str); 8] = [
         ("HY000", "S1000"),
@@ -99,7 +99,7 @@ fn odbc_2(state: &str) -> &'static str {
     mapped.or_else(|| KEPT.into_iter().find(|kept| *kept == state)).unwrap_or("S1000")
 }
 
-/// The state that the ODBC driver gives an error of the server.
+/// Returns the state that the ODBC driver gives an error of the server.
 fn state_of(number: i32) -> &'static str {
     match number {
         515 | 547 | 2601 | 2627 => "23000",

@@ -55,7 +55,7 @@ pub struct Dialogue {
 }
 
 impl Dialogue {
-    /// The dialogue of a job. Questions go to standard error where standard output carries the data.
+    /// Opens the dialogue of a job. Questions go to standard error where standard output carries the data.
     pub fn open(job: &Job) -> Result<Self, DialogueError> {
         let answers: Box<dyn BufRead> = match &job.response_file {
             Some(file) => {

@@ -32,7 +32,7 @@ pub enum LayoutError {
     Locale(String),
 }
 
-/// The layout that the letters of a job ask for. Only a format file that is to be written names collations; in a copy the
+/// Makes the layout of a job's letters. Only a format file that is to be written names collations; in a copy the
 /// encoding of the file is that of `-C`.
 pub fn of_letters(job: &Job, columns: &[Column]) -> Result<FormatFile, LayoutError> {
     let mode = mode(job.layout);
@@ -51,7 +51,7 @@ pub fn of_letters(job: &Job, columns: &[Column]) -> Result<FormatFile, LayoutErr
     Ok(FormatFile::for_columns(columns, mode, &options))
 }
 
-/// The layout that a format file describes.
+/// Reads the layout of a format file.
 ///
 /// The collations in it are documented to name the encoding of their fields unless `-C` is 65001. That holds on Windows;
 /// Microsoft's library on Linux ignores them, whatever `-C` is.
@@ -63,7 +63,7 @@ pub fn of_format_file(job: &Job, path: &str) -> Result<FormatFile, LayoutError> 
     Ok(file)
 }
 
-/// The mode that a letter stands for.
+/// Returns the mode that a letter stands for.
 fn mode(layout: Layout) -> DataMode {
     match layout {
         Layout::Character => DataMode::Character,
@@ -73,7 +73,7 @@ fn mode(layout: Layout) -> DataMode {
     }
 }
 
-/// The native layout that `-V` names.
+/// Returns the native layout that `-V` names.
 pub fn native_version(job: &Job) -> NativeVersion {
     job.version.and_then(|version| NativeVersion::from_number(version.into())).unwrap_or_default()
 }
@@ -89,7 +89,7 @@ pub fn row_terminator(text: &str) -> Result<Vec<u8>, LayoutError> {
     terminator::parse_argument(text).map_err(|source| LayoutError::Terminator { option: "-r", source })
 }
 
-/// The encoding of text in the file.
+/// Returns the encoding of text in the file.
 pub fn code_page(choice: CodePageChoice) -> Result<FileCodePage, LayoutError> {
     Ok(match choice {
         CodePageChoice::Raw => FileCodePage::Raw,
@@ -106,7 +106,7 @@ pub fn code_page(choice: CodePageChoice) -> Result<FileCodePage, LayoutError> {
     })
 }
 
-/// The code page of the locale: what stands behind the point in LC_ALL, LC_CTYPE or LANG; UTF-8 where nothing does.
+/// Returns the code page of the locale, behind the point in LC_ALL, LC_CTYPE or LANG; UTF-8 where none names one.
 ///
 /// ISO 8859-1 is not Windows' 1252, which has letters where it has controls. A character set that is not known here is refused: in
 /// another one its letters would be others.

@@ -22,7 +22,7 @@ pub enum LocaleError {
     Unnamed,
 }
 
-/// The regional settings of this process.
+/// Returns the regional settings of this process.
 ///
 /// # Errors
 /// A locale that is not known.
@@ -31,7 +31,7 @@ pub fn regional_format() -> Result<Arc<RegionalFormat>, LocaleError> {
     Ok(Arc::new(format_of(variable, cfg!(windows))?))
 }
 
-/// Money by LC_MONETARY, dates and times by LC_TIME; LC_ALL overrules both, LANG stands in for both.
+/// Chooses money by LC_MONETARY, dates and times by LC_TIME; LC_ALL overrules both, LANG stands in for both.
 fn format_of(
     variable: impl Fn(&str) -> Option<String>,
     must_be_named: bool,
@@ -74,7 +74,8 @@ fn format_of(
     })
 }
 
-/// `de_DE.UTF-8@euro` without what says nothing of its settings. `C` is another name of POSIX.
+/// Finds a locale such as `de_DE.UTF-8@euro`, without the parts that are not about its settings. `C` is another name of
+/// POSIX.
 fn locale_of(name: &str) -> Option<Locale> {
     let (language, variant) = name.split_once('@').unwrap_or((name, ""));
     let language = language.split('.').next().unwrap_or_default().replace('-', "_");
@@ -87,7 +88,7 @@ fn locale_of(name: &str) -> Option<Locale> {
     }
 }
 
-/// The order of day, month and year in a date format of the C library.
+/// Returns the order of day, month and year in a date format of the C library.
 fn order_of(format: &str) -> [DatePart; 3] {
     let mut parts = format.split('%').skip(1).flat_map(|directive| {
         match directive.trim_start_matches(['-', '_', '0', 'E', 'O']).chars().next() {

@@ -107,32 +107,32 @@ pub struct End {
 }
 
 impl End {
-    /// Something that was found on this side.
+    /// Makes the end by an error of this side.
     fn client(state: &str, error: impl fmt::Display) -> Self {
         Self { diagnostics: vec![Diagnostic::client(state, error.to_string())], ..Self::default() }
     }
 
-    /// Something that was found on this side, in the original's words.
+    /// Makes the end by an error of this side, in the original's words.
     fn words(state: &str, text: &str) -> Self {
         Self::client(state, text)
     }
 
-    /// The data file.
+    /// Makes the end by an error of the data file.
     fn reading(error: &FormatError) -> Self {
         Self::client("HY000", error)
     }
 
-    /// Everything is said already.
+    /// Makes an end without a message: everything is said already.
     fn silent() -> Self {
         Self { copy_failed: true, ..Self::default() }
     }
 
-    /// Everything is said already, and rows are where they should be; only the exit code is left.
+    /// Makes an end that only sets the exit code: everything is said, and rows are where they should be.
     fn quiet() -> Self {
         Self::default()
     }
 
-    /// It happened after the copy had started. An end without a word is left as it is.
+    /// Marks an end after the copy had started. An end without a message stays as it is.
     fn of_copy(self) -> Self {
         let copy_failed = self.copy_failed || !self.diagnostics.is_empty();
         Self { copy_failed, ..self }

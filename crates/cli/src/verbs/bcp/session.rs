@@ -42,7 +42,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// As bcp shows it.
+    /// Returns the error as bcp shows it.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         match self {
             Self::Client(error) => Diagnostic::all_of(error),
@@ -100,7 +100,7 @@ fn packet_size_bytes(login: &Login) -> u16 {
     asked.and_then(|size| u16::try_from(size).ok()).unwrap_or(PACKET_BYTES)
 }
 
-/// The server: `-S`, or the data source that it names, or BULKWIRE_URL, or this machine.
+/// Returns the server: `-S`, or the data source that it names, or BULKWIRE_URL, or this machine.
 fn base(login: &Login) -> Result<Config, SessionError> {
     // Credentials are settled apart; a connection string is not complete without some.
     let credentials = match login.trusted {
@@ -126,7 +126,7 @@ fn base(login: &Login) -> Result<Config, SessionError> {
     }
 }
 
-/// A value of a connection string.
+/// Writes a value of a connection string.
 pub fn braced(value: &str) -> String {
     format!("{{{}}}", value.replace('}', "}}"))
 }
@@ -183,7 +183,7 @@ fn auth(job: &Job, config: &Config) -> Result<Auth, SessionError> {
     Ok(Auth::SqlLogin { user, password: Password::Given(Secret::new(password)) })
 }
 
-/// `--password-file`, `--authentication` and the like, with `-U` and `-P`: a connection string says the same.
+/// Signs in by `--password-file`, `--authentication` and the like, with `-U` and `-P`, as a connection string would.
 fn by_keywords(login: &Login, config: &Config) -> Result<Auth, SessionError> {
     let mut settings = login.keywords.clone();
     let of_source = match &config.auth {
@@ -195,7 +195,7 @@ fn by_keywords(login: &Login, config: &Config) -> Result<Auth, SessionError> {
     Ok(Config::parse_and("Server=none", &settings)?.auth)
 }
 
-/// `-G`: only with a token that was obtained elsewhere.
+/// Signs in by `-G`, only with a token that was obtained elsewhere.
 fn entra(login: &Login) -> Result<Auth, SessionError> {
     if login.user.is_some() {
         return Err(SessionError::Setting(
@@ -217,7 +217,7 @@ fn entra(login: &Login) -> Result<Auth, SessionError> {
     Ok(Auth::AccessToken(Secret::new(token)))
 }
 
-/// The token in a file: UTF-16LE without a mark, as bcp wants it, or plain ASCII.
+/// Reads the token in a file: UTF-16LE without a mark, as bcp wants it, or plain ASCII.
 fn token_file(file: &str) -> Result<String, SessionError> {
     let what = || format!("the access token in {file}");
     let bytes = std::fs::read(file).map_err(|source| SessionError::Io { what: what(), source })?;

@@ -146,7 +146,7 @@ pub const LONG_SWITCHES: &[LongSwitch] = &[
 /// Width of an option in the usage text; three stand on a line.
 const COLUMN_WIDTH: usize = 26;
 
-/// The usage text.
+/// Writes the usage text.
 pub fn usage(program: &str) -> String {
     let mut text =
         format!("usage: {program} {{dbtable | query}} {{in | out | queryout | format}} datafile\n");

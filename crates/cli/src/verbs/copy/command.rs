@@ -35,7 +35,7 @@ pub fn run(arguments: &CopyArgs, engine: Option<&Arc<dyn TransformEngine>>) -> R
     end(arguments, copied)
 }
 
-/// The copy that a command line asks for.
+/// Makes the copy of a command line.
 fn spec(arguments: &CopyArgs) -> Result<Spec, Failure> {
     let voice = Voice { warns: event_log::warns, retries: if arguments.quiet { |_| {} } else { hears } };
     let options = &arguments.options;
@@ -44,7 +44,7 @@ fn spec(arguments: &CopyArgs) -> Result<Spec, Failure> {
     Ok(Spec { is_dry: arguments.dry_run, ..spec })
 }
 
-/// A table whose rows are there, and not what was to be made when all tables were.
+/// Makes the failure of a table whose rows have arrived, but not its keys.
 fn without_keys(name: String, error: CopyError) -> Box<FailedCopy> {
     let left = vec!["the rows are there".to_owned()];
     Box::new(FailedCopy { source: name, destination: String::new(), rows_written: 0, error, left })

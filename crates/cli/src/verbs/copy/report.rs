@@ -12,7 +12,7 @@ use crate::event_log;
 use crate::failure::Failure;
 use crate::report_page::{self, page::Body};
 
-/// The plan of a copy.
+/// Writes the plan of a copy.
 pub fn plan(report: &CopyReport) -> String {
     let mut lines = Vec::new();
     lines.extend(report.created_by.clone());
@@ -65,12 +65,12 @@ pub fn line(name: &str, report: &CopyReport) -> String {
     text
 }
 
-/// A table that failed, on a line.
+/// Writes a failed table on a line.
 pub fn failed_line(name: &str, failed: &FailedCopy) -> String {
     format!("{name}: FAILED: {}", failed.error)
 }
 
-/// All tables together.
+/// Sums up all tables.
 pub fn summary(outcomes: &[TableOutcome]) -> String {
     let figures = Figures::of(outcomes);
     let mut text = format!(
@@ -127,7 +127,7 @@ impl Figures {
     }
 }
 
-/// One object for all tables, on standard output.
+/// Prints one object for all tables, on standard output.
 pub fn print_json(outcomes: &[TableOutcome]) -> Result<(), Failure> {
     let figures = Figures::of(outcomes);
     let tables: Vec<Value> = outcomes.iter().map(table).collect();
@@ -163,7 +163,7 @@ fn table(outcome: &TableOutcome) -> Value {
     object
 }
 
-/// The report of one copy.
+/// Makes the report of one copy.
 fn report_json(report: &CopyReport) -> Value {
     json!({
         "source": report.source,
@@ -205,7 +205,7 @@ fn failure_json(failed: &FailedCopy) -> Value {
     })
 }
 
-/// The plan as an event.
+/// Writes the plan as an event.
 pub fn write_plan(report: &CopyReport) {
     if event_log::is_on() {
         let choices = event_log::choices(&report.plan);

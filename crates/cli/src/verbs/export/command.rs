@@ -121,7 +121,7 @@ fn show(
     }
 }
 
-/// The figures of a report as JSON.
+/// Converts the figures of a report to JSON.
 pub fn figures(report: &ExportReport, file_bytes: u64, file: &str) -> serde_json::Value {
     json!({
         "file": file,

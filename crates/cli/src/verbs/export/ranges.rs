@@ -140,7 +140,7 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
 
 type Done = Result<(ReadReport, Written), Failure>;
 
-/// One writer takes the rows in the order of the ranges.
+/// Exports by one writer, which takes the rows in the order of the ranges.
 fn in_order(
     client: Client,
     plan: SplitPlan,
@@ -168,7 +168,7 @@ fn in_order(
     Ok((report, writer.finish()?))
 }
 
-/// A file a range, each written by the reader of the range.
+/// Exports a file a range, each written by the reader of the range.
 fn into_ranges(
     client: Client,
     plan: SplitPlan,

@@ -101,7 +101,7 @@ fn refuse_temporary(table: &TableName, is_made: bool) -> Result<(), Failure> {
     }
 }
 
-/// A failure of a load, after its stage is gone if it had one, and with what it has done to the table.
+/// Drops the stage of a failed load, and adds to the failure what the load has done to the table.
 fn given_up(client: &mut Client, load: &TableLoad<'_>, failure: Failure) -> Failure {
     if let Some(table) = load.staged_target().filter(|_| !load.is_noted()) {
         if failure.is_in_doubt() {
@@ -285,13 +285,13 @@ fn why_text(value: &str) -> Option<&'static str> {
     (unsigned.contains(',') && is_number(unsigned)).then_some("a comma in a number")
 }
 
-/// The measured length of a column's longest value, in the units of its type.
+/// Returns the measured length of a column's longest value, in the units of its type.
 fn longest(measured: &InferredSchema, index: usize) -> Option<u64> {
     let column = measured.columns.get(index)?;
     Some(column.max_binary_bytes.unwrap_or(column.max_utf16_units))
 }
 
-/// Sized types: the measured length, rounded up so that a little growth fits.
+/// Makes sized types: the measured length, rounded up so that a little growth fits.
 fn create_options(measured: &InferredSchema, index: usize, arguments: &LoadArgs) -> CreateOptions {
     CreateOptions {
         max_length: longest(measured, index).map(roomy_length),

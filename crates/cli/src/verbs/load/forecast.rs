@@ -105,13 +105,13 @@ fn forecast(
     Ok(forecaster.forecast(client, &circumstances))
 }
 
-/// The rows of a file of which so many bytes were read; those that were, if its length is not known.
+/// Estimates the rows of a file of which `bytes_read` bytes were read; those that were, if its length is not known.
 fn rows_total(rows: u64, bytes_read: u64, bytes_total: Option<u64>) -> Option<u64> {
     let share = bytes_total? as f64 / bytes_read.max(1) as f64;
     Some((rows as f64 * share.max(1.0)).round() as u64)
 }
 
-/// A forecast for programs.
+/// Converts a forecast to JSON for programs.
 pub fn as_json(forecast: &Forecast) -> Json {
     let structures = forecast.structures.iter().map(|structure| {
         json!({

@@ -57,7 +57,7 @@ pub fn open(
     Ok(Some(opened?))
 }
 
-/// Table and files, shortened by a checksum where they are too long for a name.
+/// Joins table and files to a name, shortened by a checksum if it is too long.
 fn default_load_id(target: &TableName, sources: &[SourceIdentity]) -> String {
     const LENGTH_MAX: usize = 128;
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
@@ -71,7 +71,7 @@ fn default_load_id(target: &TableName, sources: &[SourceIdentity]) -> String {
     format!("{kept}... {checksum:08x}")
 }
 
-/// A file's name from the root; the same file is then the same from every folder.
+/// Returns a file's name from the root, so that it is the same from every folder.
 fn full_name(source: &Source) -> String {
     match &source.location {
         Location::Path(path) => {
@@ -81,7 +81,7 @@ fn full_name(source: &Source) -> String {
     }
 }
 
-/// The file of refused rows; one of an earlier run is continued.
+/// Opens the file of refused rows; one of an earlier run is continued.
 pub fn open_rejects(
     sources: &[Source],
     ledger: Option<&Ledger>,

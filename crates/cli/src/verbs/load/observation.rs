@@ -66,7 +66,7 @@ impl Expected<'_> {
     }
 }
 
-/// The target's database.
+/// Returns the target's database.
 fn database(client: &Client, plan: &LoadPlan) -> String {
     match (&plan.table.database, plan.table.is_temporary()) {
         (_, true) => "tempdb".to_owned(),

@@ -10,7 +10,8 @@ use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::verbs::load::source::{self, Source};
 
-/// The options of the files, with the order of their rows if all of them are known to follow the table's clustered key.
+/// Returns the options of the files, with the order of their rows if all of them are known to follow the table's
+/// clustered key.
 pub fn find(
     client: &mut Client,
     load: &mut TableLoad<'_>,

@@ -26,7 +26,8 @@ pub fn run(arguments: LoadsArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// The words of this process's command line that continue a load. Connection flags are left out, since they may hold a password.
+/// Returns the words of this process's command line that continue a load. Connection flags are left out, since they may
+/// hold a password.
 pub fn command_of(words: &[OsString]) -> Option<String> {
     let mut kept = Vec::new();
     let mut words = words.iter().skip(1).map(|word| word.to_str());

@@ -40,7 +40,7 @@ pub struct Loaded<'a> {
     pub ledger: Option<&'a Ledger>,
 }
 
-/// The plan, with what is chosen for several connections in place of what stands for one.
+/// Writes the plan, with the choices for several connections in place of those for one.
 pub fn plan_text(plan: &LoadPlan, terms: &Terms<'_>) -> String {
     let &Terms { writers, retry, ledger } = terms;
     let mut shown = plan.clone();
@@ -136,7 +136,7 @@ pub fn show(loaded: &Loaded<'_>, is_asked: bool, arguments: &LoadArgs) -> Result
     Ok(())
 }
 
-/// The different messages of the server, in the order of their first appearance, and how often each came.
+/// Counts the different messages of the server, in the order of their first appearance.
 fn counted(messages: &[String]) -> Vec<(&str, u64)> {
     let mut all: Vec<(&str, u64)> = Vec::new();
     for message in messages.iter().map(|message| message.trim_end()) {
@@ -148,7 +148,7 @@ fn counted(messages: &[String]) -> Vec<(&str, u64)> {
     all
 }
 
-/// The report of a load.
+/// Makes the report of a load.
 fn report_json(loaded: &Loaded<'_>) -> serde_json::Value {
     let Loaded { name, report, afterword, logged, refused, ledger } = *loaded;
     let phases = report.load.phases;
@@ -227,7 +227,7 @@ pub fn show_published(
     }
 }
 
-/// A load that failed, as `--json` has it.
+/// Prints a load that failed, as `--json` has it.
 pub fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<(), Failure> {
     let Some(load) = failure.load() else { return Ok(()) };
     let line = json!({

@@ -72,7 +72,7 @@ fn execute(client: &mut Client, statement: &str) -> Result<ExecuteResult, Failur
     interrupt::during_statement(|| client.execute(statement)).map_err(named)
 }
 
-/// The major version of a server on Linux whose BULK INSERT cannot have every CODEPAGE.
+/// Returns the major version of a server on Linux whose BULK INSERT cannot have every CODEPAGE.
 fn limited_linux(client: &mut Client) -> Result<Option<u8>, Failure> {
     let major = client.server_info().version.0;
     if !matches!(major, LINUX_WITHOUT_CODE_PAGE | LINUX_WITH_RAW) {
@@ -84,7 +84,7 @@ fn limited_linux(client: &mut Client) -> Result<Option<u8>, Failure> {
     Ok(is_linux.then_some(major))
 }
 
-/// The CODEPAGE for such a server. Left out in silence, it would have letters beyond ASCII read as others.
+/// Chooses the CODEPAGE for such a server. Leaving it out silently would have letters beyond ASCII read as others.
 fn code_page_of_linux(major: u8, asked: Option<String>) -> Result<Option<String>, Failure> {
     let Some(asked) = asked else { return Ok(None) };
     match (asked.eq_ignore_ascii_case(RAW), major) {
@@ -167,13 +167,13 @@ fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failur
     })
 }
 
-/// `FIRSTROW`: the header and the lines in front of it count as rows.
+/// Returns `FIRSTROW`: the header and the lines in front of it count as rows.
 fn first_row(header: bool, skip_lines: usize) -> Option<u64> {
     let before = (skip_lines as u64).saturating_add(u64::from(header));
     (before > 0).then(|| before.saturating_add(1))
 }
 
-/// `DATAFILETYPE` of bcp's formats.
+/// Returns `DATAFILETYPE` of bcp's formats.
 fn data_file_type(format: FormatName) -> Option<&'static str> {
     match format {
         FormatName::Char => Some("char"),

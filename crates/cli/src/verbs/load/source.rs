@@ -77,7 +77,7 @@ pub(crate) fn check(source: &Source) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files of the command line; a URL may be that of a folder, or a pattern.
+/// Lists the files of the command line; a URL may be that of a folder, or a pattern.
 pub(crate) fn sources(arguments: &LoadArgs) -> Result<Vec<Source>, Failure> {
     let mut sources = Vec::new();
     for file in &arguments.files {
@@ -114,7 +114,7 @@ fn source(location: Location, arguments: &LoadArgs) -> Result<Source, Failure> {
     Ok(Source { name: location.to_string(), location, kind: Kind::Typed(format), compression })
 }
 
-/// The table's rows, if nobody else changes them.
+/// Counts the table's rows, if nobody else changes them.
 pub(crate) fn rows_before(
     client: &mut Client,
     table: &TableName,
@@ -141,7 +141,7 @@ pub(crate) fn change(client: &mut Client, statement: &str) -> Result<(), Failure
     done.map(drop).map_err(named)
 }
 
-/// The line of the file that a bad value's row starts in.
+/// Returns the line of the file that a bad value's row starts in.
 pub(crate) fn line_of(error: &load::Error, lines: Option<&RowLines>) -> Option<u64> {
     match error {
         load::Error::Cell(cell) => lines?.line_of_row(cell.row + 1),
@@ -203,7 +203,7 @@ pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
     }
 }
 
-/// A file whose columns do not fit the table.
+/// Makes the failure of a file whose columns do not fit the table.
 pub(crate) fn unfit(source: &Source, table: &TableName, error: load::Error) -> Failure {
     Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) }
 }

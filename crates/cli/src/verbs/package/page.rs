@@ -136,7 +136,7 @@ fn label(task: &TaskReport) -> String {
     label
 }
 
-/// A name that has room beside the chart.
+/// Shortens a name to the room beside the chart.
 fn shortened(name: &str) -> String {
     const ROOM: usize = 36;
     if name.chars().count() <= ROOM {

@@ -29,7 +29,7 @@ impl Observer for RunProgress {
     }
 }
 
-/// A task that has ended, in a line.
+/// Writes a task that has ended, in a line.
 fn line(report: &TaskReport) -> String {
     let mut line = format!("{}: {}", report.task, report.outcome.word());
     if let Some(message) = &report.message {
@@ -54,7 +54,7 @@ fn line(report: &TaskReport) -> String {
     line
 }
 
-/// The last line of a run.
+/// Writes the last line of a run.
 pub fn summary(report: &package::RunReport) -> String {
     let words =
         [Outcome::Succeeded, Outcome::DoneBefore, Outcome::Failed, Outcome::InDoubt, Outcome::Skipped];
@@ -73,7 +73,7 @@ pub fn summary(report: &package::RunReport) -> String {
     format!("{} {word} in {elapsed}: {}{refused}", report.package, counts.join(", "))
 }
 
-/// A length of time for people.
+/// Writes a length of time for people.
 pub fn time(length: Duration) -> String {
     let seconds = length.as_secs();
     match seconds {

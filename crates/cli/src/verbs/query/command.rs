@@ -43,7 +43,7 @@ pub fn run(arguments: &QueryArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The batches, and where they are read from if that is a script.
+/// Returns the batches, and the name of their script if they come from one.
 fn statements(arguments: &QueryArgs) -> Result<(Option<String>, Vec<Batch>), Failure> {
     let script = match (&arguments.file, arguments.sql.as_deref()) {
         (Some(file), _) if file.as_os_str() != "-" => {

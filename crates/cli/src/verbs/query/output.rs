@@ -16,7 +16,7 @@ use crate::args::OutputFormat;
 use crate::failure::Failure;
 use crate::table::Table;
 
-/// Everything that Arrow has no exact type for is shown as text.
+/// Chooses text for every type that Arrow has no exact type for.
 pub fn exact_text() -> Form {
     Form::Arrow(ReadOptions {
         scale_7: Scale7::Text,
@@ -91,7 +91,7 @@ fn print_markdown(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Wr
     Ok(())
 }
 
-/// A value on one line, without what would end its cell.
+/// Writes a value on one line, without characters that would end its cell.
 fn markdown_cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len());
     for line in text.split("\r\n").flat_map(|part| part.split(['\n', '\r'])).enumerate() {
@@ -183,7 +183,7 @@ fn print_json(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write)
     writeln!(out, "\n]").map_err(output)
 }
 
-/// An object with the same name twice would lose a value in most readers.
+/// Refuses an object with the same name twice, which would lose a value in most readers.
 fn distinct_names(schema: &SchemaRef) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     match schema.fields().iter().find(|field| !seen.insert(field.name())) {
@@ -195,7 +195,7 @@ fn distinct_names(schema: &SchemaRef) -> Result<(), Failure> {
     }
 }
 
-/// A row as a JSON object, its columns in order. Numbers keep all the digits that they were printed with.
+/// Writes a row as a JSON object, its columns in order. Numbers keep all the digits that they were printed with.
 fn json_row(schema: &SchemaRef, texts: &[StringArray], row: usize) -> String {
     let fields = schema.fields().iter().zip(texts).map(|(field, text)| {
         let value = match (text.is_null(row), field.data_type()) {
@@ -215,7 +215,7 @@ fn texts(batch: &RecordBatch, options: TextOptions) -> Result<Vec<StringArray>, 
     Ok(columns.map(|(array, field)| format_column(array, field, &options)).collect::<Result<_, _>>()?)
 }
 
-/// A field as RFC 4180 has it; an empty value is quoted, because an empty field is NULL.
+/// Writes a field as RFC 4180 has it; an empty value is quoted, because an empty field is NULL.
 fn csv_field(text: &str) -> String {
     if text.is_empty() || text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
@@ -224,7 +224,7 @@ fn csv_field(text: &str) -> String {
     }
 }
 
-/// A failure of standard output.
+/// Makes the failure of standard output.
 pub fn output(source: io::Error) -> Failure {
     Failure::Stream { stream: "output", source }
 }

@@ -57,7 +57,7 @@ pub fn parameter(text: &str) -> Result<QueryParameter, Failure> {
     Ok(QueryParameter { name, sql_type, value })
 }
 
-/// The value of a type that a text spells; `None` for types that cannot be parameters of text.
+/// Parses the value of a type from a text; `None` for types that cannot be parameters of text.
 fn typed(text: &str, sql_type: &SqlType) -> Result<Option<Value>, TextError> {
     let options = ParseOptions::default();
     Ok(Some(match *sql_type {
