@@ -388,7 +388,7 @@ impl Iterator for Stopped<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.batches.next();
         match self.stopped.load(Ordering::SeqCst) {
-            // What stops here must not look like the data's natural end, which would commit the batch.
+            // An interruption here must not look like the data's natural end, which would commit the batch.
             true => Some(Err(Error::Cancelled.into())),
             false => next,
         }

@@ -236,7 +236,7 @@ fn result(
 
 pub(crate) fn raised(py: Python<'_>, error: CopyError) -> PyErr {
     let error = match error {
-        // What a function over rows has raised.
+        // The exception that a function over rows has raised.
         CopyError::Stream(source) | CopyError::Endpoint { source, .. } if source.is::<PyErr>() => {
             return source
                 .downcast::<PyErr>()

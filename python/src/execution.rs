@@ -1,4 +1,4 @@
-//! What a statement did.
+//! The result of a statement.
 
 use load::ExecuteResult;
 use pyo3::prelude::*;

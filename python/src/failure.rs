@@ -81,7 +81,7 @@ pub(crate) fn from_load(py: Python<'_>, error: LoadError) -> PyErr {
     let whole = error.to_string();
     let LoadError { batch, source, .. } = error;
     let raised = match source {
-        // What the source's text lacks: which rows.
+        // The source's text lacks the numbers of the rows.
         Error::InDoubt { source, .. } if matches!(*source, Error::Cancelled) => {
             named(py, "CancelledError", whole)
         }

@@ -1,4 +1,4 @@
-//! What a load will take, as a dictionary.
+//! The forecast of a load, as a dictionary.
 
 use std::time::{Duration, Instant};
 

@@ -53,7 +53,7 @@ mod _bulkwire {
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::{PyAnyMethods, PyModuleMethods};
         objects::register();
-        // Where a Python environment keeps programs; the interpreter itself may lie elsewhere.
+        // The folder in which a Python environment keeps programs; the interpreter itself may lie elsewhere.
         let folders = module.py().import("sysconfig")?;
         if let Ok(folder) = folders.call_method1("get_path", ("scripts",))?.extract() {
             sign_in::look_in(folder);

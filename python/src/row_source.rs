@@ -1,4 +1,4 @@
-//! Where a reader's rows come from: one connection, or several.
+//! The source of a reader's rows: one connection, or several.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Whether data comes in the order of a key, found out without using it up.
+//! Finds out if data comes in the order of a key, without using it up.
 
 use formats::{Location, SortColumn, Sorted};
 use load::{KeyOrder, OrderEvidence};

@@ -1,4 +1,4 @@
-//! How a command ended.
+//! The exit status of a command.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What ends a command early, and the exit code that says so.
+//! Errors that end a command early, and their exit codes.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What verbs start that is not part of this crate.
+//! Parts of the program outside of this crate, which verbs start.
 
 use std::ffi::OsString;
 use std::io;

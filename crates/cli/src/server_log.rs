@@ -1,4 +1,4 @@
-//! What a bulkwire server says of the logging of a load; SQL Server has no such view, and says nothing.
+//! A bulkwire server's own account of a load's logging. SQL Server has no such view.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! What becomes of the collations of a table that is made like another.
+//! The treatment of collations in a table that is made like another.
 
 use std::{fmt, str::FromStr, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What a copy did, or why it failed.
+//! The report of a copy, or its failure.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What every destination can do.
+//! The trait of destinations.
 
 use clap::ValueEnum;
 use load::Choice;

@@ -1,4 +1,4 @@
-//! Why a copy failed.
+//! Errors of a copy.
 
 use std::{error::Error, io, sync::Arc};
 

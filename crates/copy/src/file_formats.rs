@@ -1,4 +1,4 @@
-//! Which format a file has.
+//! Chooses the format of a file.
 
 use std::{fmt, sync::Arc};
 

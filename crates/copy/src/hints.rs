@@ -1,4 +1,4 @@
-//! What helps against errors, in the words of the command line.
+//! Advice on errors, in the words of the command line.
 
 use formats::FormatError;
 

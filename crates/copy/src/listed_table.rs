@@ -91,7 +91,7 @@ fn is_like(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
     let text: Vec<char> = text.to_lowercase().chars().collect();
     let (mut at, mut place) = (0, 0);
-    // Where the last star stands, and up to where it has been tried.
+    // The place of the last star, and the place up to which it has been tried.
     let mut star: Option<(usize, usize)> = None;
     while let Some(c) = text.get(place) {
         match pattern.get(at) {

@@ -1,4 +1,4 @@
-//! What options say of a load into a table, for every verb that loads.
+//! Makes the options of a load into a table, for every verb that loads.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What becomes of existing rows and how new ones reach the table, as options say.
+//! Makes the mode and the strategy of a load from the options.
 
 use load::{LoadWay, Mode, Strategy};
 

@@ -241,7 +241,7 @@ fn transplanted(
         .map(|obstacle| obstacle.name.clone())
         .collect();
     let columns = shape.columns.into_iter().map(|mut column| {
-        // What is read of an encrypted column is ciphertext, which only its key makes values of.
+        // A read of an encrypted column returns ciphertext, which is of no use without its key.
         let is_encrypted = encrypted.contains(&column.name);
         let needs_base =
             column.type_text.starts_with('[') || is_encrypted || (!with_keys && column.computed.is_some());

@@ -1,4 +1,4 @@
-//! Where the rows of a source stand, for messages and for the file of refused rows.
+//! The places of a source's rows, for messages and for the file of refused rows.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! How a table or a query is read, for every verb that reads.
+//! Makes the options of reading a table or a query, for every verb that reads.
 
 use std::time::Duration;
 

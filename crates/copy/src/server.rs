@@ -29,7 +29,7 @@ pub fn server_tables(endpoint: &SqlServerEndpoint) -> Result<Vec<ListedTable>, C
              WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0 ORDER BY schema_name, o.name",
         )
         .map_err(|error| CopyError::client(&name, error))?;
-    // How large tables are is nice to know, and a list without it is a list.
+    // A list without sizes is still a list, so errors are ignored.
     let row_counts = figures(
         &mut client,
         "SELECT p.object_id, SUM(p.rows) AS row_count FROM sys.partitions AS p WHERE p.index_id IN (0, 1) GROUP BY p.object_id",
@@ -56,7 +56,7 @@ pub fn server_tables(endpoint: &SqlServerEndpoint) -> Result<Vec<ListedTable>, C
                 bytes: sizes.get(&object).copied(),
             })
         })
-        // What bulkwire keeps for itself is no table of anybody's.
+        // The tables in which bulkwire keeps its records are left out.
         .filter(|table| !LEDGER_TABLES.contains(&table.name.as_str()) && !is_stage_name(&table.name))
         .collect();
     tables.sort_by_key(|table| std::cmp::Reverse((table.bytes, table.rows)));

@@ -1,4 +1,4 @@
-//! How rows are loaded into a table of SQL Server: what was asked for, and what that means for a source and a table.
+//! The settings of loading rows into a table of SQL Server, and their meaning for a source and a table.
 
 use std::time::Duration;
 
@@ -88,8 +88,8 @@ impl ServerWrite {
         plan: &mut Vec<Choice>,
     ) -> LoadOptions {
         let mut options = self.options.clone().with_writers(self.writers);
-        // Who loads alone wants to see the rows arrive. Rows that act wait in a stage of their own.
-        // What a time limit ends is to stay as far as it came.
+        // A load that is alone shows its rows as they arrive. Rows with actions wait in a stage of their own. A load that a
+        // time limit ends must keep the rows that have arrived.
         options.may_stage = !self.sole_writer
             && self.action.is_none()
             && self.time_limit.is_none()

@@ -1,4 +1,4 @@
-//! What every source can do.
+//! The trait of sources.
 
 use std::sync::{Arc, atomic::AtomicU64};
 

@@ -138,7 +138,7 @@ fn run(
     let landed = destination.finish(landed, &control)?;
     check_counts(report, &landed, "what was written is there")?;
     report.rows_written = landed.rows.saturating_sub(landed.rows_ignored);
-    // What was passed over are numbers of rows, those of refused rows among them.
+    // The counts of skipped rows include refused ones.
     report.rows_skipped = landed.rows_skipped.saturating_sub(report.rows_refused_before);
     report.bytes_read = source.bytes_read().map(|bytes| bytes.load(Ordering::Relaxed));
     report.bytes_written = landed.bytes;

@@ -1,4 +1,4 @@
-//! What is done to rows between source and destination. The engine is another crate's: programs without it stay small.
+//! Transformations of rows between source and destination. The engine is another crate's: programs without it stay small.
 
 use std::path::PathBuf;
 

@@ -84,7 +84,7 @@ impl Source for TransformedSource {
             notes.push("the query needs all rows before the first one comes out".to_owned());
         }
         notes.extend(note_of_offsets(&schema));
-        // How many rows come out is known only at the end.
+        // The number of rows is known only at the end.
         Ok(Description { schema, rows: None, bytes: None, has_names: true, notes })
     }
 

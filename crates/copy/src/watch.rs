@@ -1,4 +1,4 @@
-//! Who hears of a copy while it runs, and what becomes of rows that cannot be written.
+//! Observers of a running copy, and the treatment of rows that cannot be written.
 
 use std::sync::{Arc, atomic::AtomicU64};
 

@@ -1,4 +1,4 @@
-//! What the ADBC drivers of this workspace answer alike.
+//! The answers that the ADBC drivers of this workspace share.
 //!
 //! | Module | What it is |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! How fast the client alone is: loads the 11-column table into a server thread that reads and discards.
+//! Measures the client alone: loads the 11-column table into a server thread that reads and discards.
 //!
 //! `cargo run --release -p bulkwire-load --example load_to_sink -- [ROWS] [PACKET_SIZE]`
 //!

@@ -39,7 +39,7 @@ impl Beginning<'_> {
         step: &mut dyn FnMut(&mut Client) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let interruption = client.sibling_config().interruption;
-        // What is said to a new connection may be transient where the same words about a step are not.
+        // An error of a new connection may be transient where the same error of a step is not.
         let is_connecting = Cell::new(false);
         let may_pass = |error: &Error| match is_connecting.get() {
             true => transient_connecting(error).is_some(),

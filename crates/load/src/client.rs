@@ -539,7 +539,7 @@ fn committed(client: &mut Client, answered: Result<(), Error>) -> Result<(), Err
     match answered {
         Err(error) if client.is_broken() => Err(Error::in_doubt(DONE, error)),
         Ok(()) if is_committed => Ok(()),
-        // What came too late to stop the commit.
+        // The cancellation came too late to stop the commit.
         Err(Error::Cancelled | Error::TimedOut { .. }) if is_committed => Ok(()),
         Err(error) if is_committed => Err(Error::in_doubt(DONE, error)),
         Ok(()) => {

@@ -1,4 +1,4 @@
-//! What can go wrong between here and the server.
+//! Errors between this program and the server.
 
 use std::{fmt, io, panic::Location};
 

@@ -1,4 +1,4 @@
-//! How far a load is, and what became of one that failed.
+//! The progress of a load, and the state of one that failed.
 
 use std::{fmt, ops::Range};
 

@@ -1,4 +1,4 @@
-//! What a load did, and where its time went.
+//! The report of a load, with the time of each phase.
 
 use std::{fmt, time::Duration};
 

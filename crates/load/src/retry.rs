@@ -1,4 +1,4 @@
-//! Which errors are transient, and how long to wait before the next try.
+//! Recognises transient errors, and computes the wait before the next try.
 
 use std::{
     fmt,

@@ -454,14 +454,14 @@ impl Session {
             return self.check(Err(error));
         }
         if end == AnswerEnd::Acknowledged {
-            // What was interrupted failed without a word, because it was.
+            // Drops the error without a number: the request failed only because it was interrupted.
             self.errors.retain(|error| error.number != NO_NUMBER);
         }
-        // What a login still waits for has what is left of its time.
+        // The remaining answers of a login have the time that is left.
         self.transport.set_deadline(self.login.and_then(|login| login.ends));
         match (self.timed_out, end) {
             (true, _) => Err(Error::TimedOut { doing }),
-            // What the server complained about before is the better explanation.
+            // An earlier message of the server is the better explanation.
             (false, AnswerEnd::Acknowledged) if self.errors.is_empty() => Err(Error::Cancelled),
             _ => Ok(None),
         }

@@ -260,7 +260,7 @@ impl<'a> TableLoad<'a> {
         if let Some(stage) = stage {
             stage.check_plan(&plan)?;
         }
-        // Where rows are compared, none may be new.
+        // Rows are compared, so none may be new.
         if self.way.mode.keys().is_none() {
             plan.check_required(target)?;
         }

@@ -134,7 +134,7 @@ impl TaskStage {
         if let Some(stage) = &stage {
             stage.check_plan(&loading)?;
         }
-        // Where rows are compared, none may be new.
+        // Rows are compared, so none may be new.
         if way.mode.keys().is_none() {
             loading.check_required(&target)?;
         }

@@ -1,4 +1,4 @@
-//! What copies of a package are done with.
+//! The means to run a package's copies.
 
 use std::sync::Arc;
 

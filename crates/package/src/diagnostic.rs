@@ -1,4 +1,4 @@
-//! What is wrong with a package, and where.
+//! The findings in a package, with their places.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a run would do: the tasks in order, with their texts as they would be, and without secrets.
+//! The plan of a run: the tasks in order, with expanded texts, and without secrets.
 
 use std::sync::Arc;
 
@@ -132,7 +132,7 @@ fn task(
         }
     }
     tasks.push(planned);
-    // What runs within a loop has values that only the loop knows.
+    // Tasks within a loop have values that only the loop knows.
     let inner = match &step.settings.for_each {
         Some(_) => Planner { copies: None, ..*planner },
         None => Planner { ..*planner },

@@ -1,4 +1,4 @@
-//! What a run has done, in a file beside the package: a JSON object a line, on disk before and after each task.
+//! The record of a run, in a file beside the package: a JSON object a line, on disk before and after each task.
 //!
 //! The file is locked while a run has it, so that a package runs once at a time. A line that a crash has torn counts as not
 //! written. The journal of a run that is over is replaced by the next run's.
@@ -199,7 +199,7 @@ impl Journal {
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(failed)?;
-        // What stands behind the last line break was never whole.
+        // The text behind the last line break was never whole.
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let mut past: Option<Past> = None;
         for (line, bytes) in (1..).zip(text.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n')) {

@@ -209,7 +209,7 @@ impl Scope {
                 (Part::Variable { name, form }, _) => {
                     match (self.get(name), secrets) {
                         (Some(value), _) => whole.push_str(&spelled(&value, *form)),
-                        // What a loop runs for is known in its rounds.
+                        // The item of a loop is known in its rounds.
                         (None, Secrets::Show) => whole.push_str(&format!("${{{name}}}")),
                         (None, Secrets::Resolve) => return Err(ScopeError::Unknown(name.clone())),
                     }

@@ -1,4 +1,4 @@
-//! What a task needs of the run around it, and what it gives back.
+//! The context of a task within its run, and its result.
 
 use std::collections::BTreeMap;
 

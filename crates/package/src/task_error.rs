@@ -1,4 +1,4 @@
-//! Why a task failed.
+//! The failure of a task.
 
 use crate::scope::ScopeError;
 
@@ -32,7 +32,7 @@ impl TaskError {
 
     /// Makes a failure of SQL Server, or of the way to it.
     pub fn of_client(error: load::Error) -> Self {
-        // What a statement has done that ends its task's transaction, another attempt would do again.
+        // A statement that ends its task's transaction would be repeated by another attempt.
         let by_statement = matches!(error, load::Error::TransactionEnded { cause: None, .. });
         Self {
             is_in_doubt: by_statement || error.is_in_doubt(),

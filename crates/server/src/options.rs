@@ -1,4 +1,4 @@
-//! How a server is set up.
+//! The options of a server.
 
 use databases::storage::ResourceLimits;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What proves who a client is: passwords and where they come from, and Kerberos tokens, bound to a TLS session.
+//! The proofs of a client's identity: passwords with their sources, and Kerberos tokens, bound to a TLS session.
 //!
 //! A [`Dialogue`] talks to a process of `bulkwire` that makes and checks Kerberos tokens with the system's GSSAPI
 //! or SSPI. It is a process of its own, since a library that crashes there hurts nobody. A process serves one login: it reads a

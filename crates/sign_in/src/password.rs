@@ -1,4 +1,4 @@
-//! Where a password comes from.
+//! The sources of a password.
 
 use std::fs;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Where the program is.
+//! Finds the program.
 
 use std::env;
 use std::path::PathBuf;

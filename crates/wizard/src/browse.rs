@@ -1,4 +1,4 @@
-//! What there is to choose from: files and tables; and whether what was chosen is there.
+//! Lists the files and tables to choose from, and checks that the chosen ones exist.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -90,7 +90,7 @@ pub fn look_at_source(draft: &Draft, engine: Engine) -> Result<Vec<TargetColumn>
     if draft.has_several_tables() {
         connect(&draft.source, Side::Source)?;
     } else if draft.has_text() {
-        // What a text file holds is only known with its format.
+        // The columns of a text file are known only with its format.
         for location in copy::files_of(draft.source.file.path.trim())? {
             if let Location::Path(path) = location
                 && !path.is_file()

@@ -1,4 +1,4 @@
-//! What is wrong with what was typed.
+//! The errors in typed fields.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a form sends.
+//! The fields of a form.
 
 use axum::body::Bytes;
 use url::form_urlencoded;

@@ -1,4 +1,4 @@
-//! Who may talk to the server: the browser that was given the token, at our own address, from our own pages.
+//! Decides who may talk to the server: the browser that was given the token, at our own address, from our own pages.
 //!
 //! The first request brings the token of the address that was printed. It gets a cookie in exchange, and the token is worthless from then
 //! on. Names of hosts are compared because a foreign name may lead to 127.0.0.1; origins, because a foreign page may send forms.
@@ -154,7 +154,7 @@ pub async fn start(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    // Who looks at the address without opening it does not use it up.
+    // Looking at the address without opening it does not use it up.
     if method != Method::GET {
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET")]).into_response();
     }

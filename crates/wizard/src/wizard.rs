@@ -1,4 +1,4 @@
-//! What the wizard's server knows: the draft, the copy that runs, and what is wrong with what was typed.
+//! The state of the wizard's server: the draft, the running copy, and the errors in typed fields.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

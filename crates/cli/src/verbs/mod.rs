@@ -1,4 +1,4 @@
-//! What the command does, a verb each.
+//! The verbs of the command.
 
 pub(crate) mod bcp;
 pub(crate) mod convert;

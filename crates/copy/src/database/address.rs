@@ -1,4 +1,4 @@
-//! What a user writes to name a database, taken apart.
+//! Parses the text by which a user names a database.
 
 use std::{fmt, path::PathBuf};
 
@@ -60,7 +60,7 @@ impl Address {
                 .extend([text.to_owned(), rest.to_owned()].into_iter().filter(|text| text.len() >= 8));
         }
         address.secrets.retain(|secret| !secret.is_empty() && *secret != address.shown);
-        // What holds others comes before them.
+        // Longer secrets come before those that they contain.
         address.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         Ok(address)
     }

@@ -260,7 +260,7 @@ impl Destination for DatabaseDestination {
             (OptionStatement::TargetTable, table.name),
             (OptionStatement::IngestMode, String::from(mode)),
         ];
-        // What is not named is the driver's own choice. SQLite has no schemas: what stands before the table is an attached file.
+        // An absent name is the driver's own choice. SQLite has no schemas: the text before the table is an attached file.
         let before = match session.system {
             System::Sqlite => OptionStatement::TargetCatalog,
             _ => OptionStatement::TargetDbSchema,

@@ -90,7 +90,7 @@ fn broken(error: &Error, name: &str) -> Option<String> {
     {
         return Some(error.message.clone());
     }
-    // What was looked for in vain is among the details, and so is what a manifest names.
+    // The details list the places that were searched in vain, and the library that a manifest names.
     let file = format!("{}{name}{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
     let details = error.details.iter().flatten().map(|(_, text)| String::from_utf8_lossy(text).into_owned());
     let lines: Vec<String> =

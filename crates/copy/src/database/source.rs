@@ -44,7 +44,7 @@ impl DatabaseSource {
             None => {
                 let mut session = Session::open(&self.address, true)?;
                 if session.system == System::PostgreSql && session.begin() {
-                    // What is measured and what is read are the same rows.
+                    // The rows must not change between measuring and reading.
                     session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
                 }
                 let query = match (&self.query, &self.address.table) {

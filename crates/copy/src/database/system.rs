@@ -1,4 +1,4 @@
-//! What is special about a database system.
+//! The peculiarities of a database system.
 
 use super::address::TableAddress;
 

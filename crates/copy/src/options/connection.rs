@@ -1,4 +1,4 @@
-//! How to reach the server.
+//! Options of the connection to the server.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How errors name options: as the one who wrote them did.
+//! The spelling of options in errors: as the user wrote them.
 
 use super::keys;
 use crate::error::CopyError;

@@ -1,4 +1,4 @@
-//! Which options go with which ends: what an end cannot honour is refused by name.
+//! Checks that options fit the ends: an option that an end cannot honour is refused by name.
 
 use crate::{
     endpoint::Endpoint,

@@ -53,7 +53,7 @@ fn of_iso_date(text: &str) -> Option<(Kind, i64)> {
     let mut parts = date.splitn(3, '-').map(number);
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
     let days = days_of(year, month, day);
-    // What does not come back is no day.
+    // A date that does not survive the round trip does not exist.
     if date_text(days) != date {
         return None;
     }

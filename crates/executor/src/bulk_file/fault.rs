@@ -1,4 +1,4 @@
-//! What is wrong with a file, in SQL Server's words (sys.messages).
+//! The faults of a file, in SQL Server's words (sys.messages).
 
 use formats::bcp::{RejectReason, RejectedRow};
 use formats::{FormatError, Reason};

@@ -122,7 +122,7 @@ fn single(contents: RowsetContents, bytes: Vec<u8>, collation: Collation) -> Res
             "SINGLE_CLOB requires a double-byte character set (DBCS) (char) input file. The file specified is Unicode.",
         )),
         RowsetContents::Clob => {
-            // What is UTF-8 by its mark is that; anything else is in the database's code page.
+            // Text with the mark of UTF-8 is that; anything else is in the database's code page.
             let (text, page) = match bytes.strip_prefix(&[0xEF, 0xBB, 0xBF]) {
                 Some(rest) => (rest, CodePage::Utf8),
                 None => (bytes.as_slice(), collation.code_page()),

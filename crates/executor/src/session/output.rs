@@ -85,7 +85,7 @@ impl Output {
                 captured.add(batch);
                 return;
             }
-            // What the call would say of its ends and counts; its errors are heard.
+            // The ends and counts of the call are dropped; its errors are kept.
             (Response::Done(done), Some(_)) if !done.error => return,
             (Response::ReturnStatus(_), Some(_)) => return,
             (event, _) => event,

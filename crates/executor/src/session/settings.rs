@@ -158,7 +158,7 @@ impl Settings {
             ("FORCEPLAN" | "STATISTICS PROFILE" | "STATISTICS XML", true) => {
                 return Err(SqlError::unsupported(&format!("SET {name} ON")));
             }
-            // What these say is so in any case, or is documented as taken.
+            // These options always hold, or are documented as accepted.
             (
                 "ANSI_WARNINGS"
                 | "CURSOR_CLOSE_ON_COMMIT"

@@ -1,4 +1,4 @@
-//! What a connection string says of who the client is.
+//! The authentication in a connection string.
 
 use std::path::PathBuf;
 

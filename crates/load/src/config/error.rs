@@ -1,4 +1,4 @@
-//! Why a connection string was refused.
+//! Errors of connection strings.
 
 /// A connection string that cannot be used. No variant carries the text of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! How to reach a server: connection strings, URLs, and secrets from the environment.
+//! The address of a server: connection strings, URLs, and secrets from the environment.
 
 mod authentication;
 mod error;

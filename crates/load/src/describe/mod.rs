@@ -1,4 +1,4 @@
-//! What is known of a table before a load.
+//! The facts about a table that are known before a load.
 
 mod encryption;
 mod facts;

@@ -1,4 +1,4 @@
-//! How a table is partitioned.
+//! The partitioning of a table.
 
 use tds::Value;
 

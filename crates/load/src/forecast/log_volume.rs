@@ -1,4 +1,4 @@
-//! What a load writes to the log.
+//! The log volume of a load.
 
 use super::{
     page::{CAPACITY_BYTES, SLOT_BYTES},

@@ -1,4 +1,4 @@
-//! What a load will take, before it is begun: pages of the table and of each index, log, and time.
+//! Forecasts a load before it is begun: pages of the table and of each index, log, and time.
 //!
 //! Rows of the source are bound and encoded as the load would send them. From the bytes of each value follow the lengths of all records,
 //! and from these the pages, by the rules in `docs/store-engine.md`. PAGE compression is really tried on pages of the sample. Time is
@@ -352,7 +352,7 @@ impl<'p> Forecaster<'p> {
         };
         let reading = read * rows as f64 / rows_read;
         let (seconds, measured) = match probed {
-            // What takes longer decides: both go on at the same time.
+            // The longer of the two decides: both go on at the same time.
             Ok(probe) => (reading.max(rows as f64 / probe.rows_per_second()), Measured::Probe(probe)),
             Err(reason) => (
                 reading,

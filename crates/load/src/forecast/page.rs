@@ -1,4 +1,4 @@
-//! How many pages rows take.
+//! The number of pages that rows take.
 
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: u64 = 8192;

@@ -1,4 +1,4 @@
-//! How long records are: those of tables and indexes, uncompressed and compressed, and the entries of upper pages.
+//! The lengths of records: those of tables and indexes, uncompressed and compressed, and the entries of upper pages.
 
 use super::{
     sample::Values,

@@ -1,4 +1,4 @@
-//! How values of a column are stored, and what they come as on the wire.
+//! The stored form of a column's values, and their form on the wire.
 
 use tds::{
     Length, SqlType,

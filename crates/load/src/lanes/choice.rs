@@ -1,4 +1,4 @@
-//! Whether the rows of a load are routed by partition, and why.
+//! Decides if the rows of a load are routed by partition, with the reason.
 
 use arrow::datatypes::Schema;
 use rows::Plan;

@@ -1,4 +1,4 @@
-//! What a server's views say about sessions and logs. `None`: the server lacks the view, or the login may not read it.
+//! The answers of a server's views about sessions and logs. `None`: the server lacks the view, or the login may not read it.
 
 use tds::Value;
 

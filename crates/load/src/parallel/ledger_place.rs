@@ -1,4 +1,4 @@
-//! Where a ledger is: its tables, and the loads in them.
+//! The place of a ledger: its tables, and the loads in them.
 
 use tds::Value;
 

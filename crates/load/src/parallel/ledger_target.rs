@@ -1,4 +1,4 @@
-//! Whether the table of a load that goes on is still the one that it began with.
+//! Checks that the table of a continued load is still the one that it began with.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What a load over several connections did.
+//! The report of a load over several connections.
 
 use std::{fmt, thread, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What the threads of a load share.
+//! The state that the threads of a load share.
 
 use std::{
     sync::{

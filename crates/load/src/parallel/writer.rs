@@ -300,7 +300,7 @@ impl<'a> Writer<'a, '_> {
                     if shared.break_off.load(Ordering::Relaxed) {
                         return Attempt::Ended;
                     }
-                    // What has failed is tried again without waiting for more.
+                    // A failed chunk is retried without waiting for more rows.
                     let is_over = failure.is_some() || {
                         let pause = pause_of_chunk(*round_trip, commit);
                         shared.size.is_reached(held, started.elapsed(), pause)

@@ -1,4 +1,4 @@
-//! Why a read by several connections fails.
+//! Errors of a read by several connections.
 
 /// The failure of a request that led to this one.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;

@@ -1,4 +1,4 @@
-//! Where a range continues after the last row that was passed on.
+//! Continues a range after the last row that was passed on.
 
 use arrow::{array::UInt32Array, compute::take_record_batch, record_batch::RecordBatch};
 use rows::Plan;

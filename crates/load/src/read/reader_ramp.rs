@@ -101,7 +101,7 @@ fn measure(reading: &Reading, readers: usize, consumer: Option<&Consumer>) -> Op
         idle += u32::from(consumer.is_none_or(|consumer| (consumer.is_idle)()));
     }
     let bytes = crew.received().0.saturating_sub(before);
-    // What all of them bring together counts, whatever each of them waits for.
+    // The total rate of all readers counts, whatever each of them waits for.
     let busy = started.elapsed().saturating_mul(u32::try_from(readers).unwrap_or(u32::MAX));
     let pace = Pace { chunks: usize::MAX, bytes, busy, ..Pace::default() };
     Some(Seen { pace, idle: f64::from(idle) / f64::from(looks.max(1)) })

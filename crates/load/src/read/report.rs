@@ -1,4 +1,4 @@
-//! What a read by several connections did, and what limited its speed.
+//! The report of a read by several connections, with the limit of its speed.
 
 use std::{fmt, time::Duration};
 

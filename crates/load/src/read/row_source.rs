@@ -1,4 +1,4 @@
-//! What is read: a table or a query.
+//! The source of a read: a table or a query.
 
 use super::{key::Parameter, key_range::Condition};
 use crate::table_name::{TableName, quoted};

@@ -384,7 +384,7 @@ fn wanted(size: Size, options: &ReadOptions) -> (usize, usize) {
         && options.gentle.is_none()
         && !options.keeps_ranges;
     let Some(rows) = rows.filter(|_| joins) else { return (wanted, 1) };
-    // How many readers there will be is not known yet: small ranges keep many busy to the end.
+    // The number of readers is not known yet: small ranges keep many busy to the end.
     let bytes = rows.saturating_mul(row_bytes);
     let small = usize::try_from(bytes / SMALL_RANGE_BYTES).unwrap_or(SMALL_RANGES_MAX);
     let ranges = wanted.max(small.min(SMALL_RANGES_MAX));

@@ -1,4 +1,4 @@
-//! What a single row does to a table, where rows decide for themselves.
+//! The effect of a single row on a table, where each row names its own action.
 
 use std::fmt;
 

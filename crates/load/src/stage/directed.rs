@@ -26,7 +26,7 @@ pub(super) fn apply(merge: &Merge, client: &mut Client, stage: &TableName) -> Re
     };
     let (staged, missing, deleted) = (count(0)?, count(1)?, count(2)?);
     let (updated, inserted, deleting) = (count(3)?, count(4)?, count(5)?);
-    // What is left of the rows that did not delete.
+    // The remaining rows, which did not delete.
     let unchanged = [deleting, updated, inserted, missing].into_iter().fold(staged, u64::saturating_sub);
     Ok(Merged { inserted, updated, unchanged, deleted, missing: missing + count(6)? })
 }

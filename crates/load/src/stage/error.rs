@@ -1,4 +1,4 @@
-//! Why a mode or a strategy is not possible for a table.
+//! Errors of modes and strategies that are not possible for a table.
 
 use super::{
     mode::{Mode, Strategy},

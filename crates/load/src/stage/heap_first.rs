@@ -1,5 +1,5 @@
-//! Whether the rows of an append are better loaded into a heap whose key and indexes are built at the end, without having been asked
-//! for.
+//! Decides, without an option, if the rows of an append are better loaded into a heap whose key and indexes are built at the
+//! end.
 
 use super::{mode::Mode, shape::TableShape};
 use crate::{

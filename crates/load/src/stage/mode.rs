@@ -1,4 +1,4 @@
-//! What happens to a table's existing rows, and how new rows reach it.
+//! The effect on a table's existing rows, and the way in which new rows reach it.
 
 use std::{fmt, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! What stops a stage from taking a table's place.
+//! Obstacles that stop a stage from taking a table's place.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Which certificates are accepted.
+//! Decides which certificates are accepted.
 
 use std::{path::Path, sync::Arc};
 

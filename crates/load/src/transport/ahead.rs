@@ -89,7 +89,7 @@ fn receive(
         let mut end = HEAD_BYTES;
         let read = loop {
             match socket.read(shared, &mut bytes, &mut end) {
-                // Who waits for the buffer knows when the time is over, and then closes the socket.
+                // The thread that waits for the buffer watches the time, and closes the socket when it is over.
                 Err(error) if matches!(error.kind(), Interrupted | WouldBlock | TimedOut) => {}
                 read => break read,
             }

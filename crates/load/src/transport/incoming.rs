@@ -75,7 +75,7 @@ impl Incoming {
         if let Some(ahead) = &self.ahead {
             match ahead.next(patience)? {
                 Some(buffer) => return Ok(self.take(buffer)),
-                // What comes now belongs to another message.
+                // The bytes that follow belong to another message.
                 None => self.ahead = None,
             }
         }

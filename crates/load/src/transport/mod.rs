@@ -270,7 +270,7 @@ impl Transport {
             match self.incoming.fill(&self.shared, patience) {
                 Ok(0) => return Err(Error::closed(doing)),
                 Ok(_) => return Ok(()),
-                // Whether the time is over is known when the next slice is armed.
+                // The end of the time is noticed when the next slice is armed.
                 Err(error) if matches!(error.kind(), Interrupted | WouldBlock | TimedOut) => {}
                 Err(error) => return Err(Error::io(doing, error)),
             }

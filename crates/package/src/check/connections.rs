@@ -94,7 +94,7 @@ fn is_foreign(url: &str) -> bool {
 fn secret(subject: &Subject<'_>, at: &str, text: &str, found: &mut Vec<Diagnostic>) {
     let is_secret = match Template::parse(text) {
         Ok(template) => {
-            // What comes from the environment is no secret of this file.
+            // A value from the environment is no secret of this file.
             let visible: String = template
                 .parts()
                 .iter()

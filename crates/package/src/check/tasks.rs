@@ -1,4 +1,4 @@
-//! What each kind of task asks of its keys, and the files that it names.
+//! Checks the keys of each kind of task, and the files that it names.
 
 use crate::check::{Subject, every_task, warning, with_hint};
 use crate::diagnostic::Diagnostic;

@@ -173,7 +173,7 @@ impl Flow<'_> {
         if executable.child("EventHandlers").is_some_and(|handlers| !handlers.children.is_empty()) {
             self.left_out.push(format!("{title}: event handlers"));
         }
-        // What groups have left out stands at their tasks.
+        // The omissions of groups stand at their tasks.
         if task.tasks.is_empty() {
             let own: Vec<String> =
                 self.left_out.iter().skip(before).map(|part| format!("NOT TRANSLATED: {part}")).collect();

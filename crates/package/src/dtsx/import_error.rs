@@ -1,4 +1,4 @@
-//! Why a file is no package of SSIS.
+//! Errors of files that are no package of SSIS.
 
 /// Why a file cannot be translated at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -72,7 +72,7 @@ pub fn import_dtsx(bytes: &[u8], name: &str) -> Result<Imported, ImportError> {
         flow.left_out.push("log providers (`bulkwire run --log` writes a log)".to_owned());
     }
     let Flow { left_out, loops, tasks: count, .. } = flow;
-    // What a loop sets is a name of the loop.
+    // A variable that a loop sets becomes a name of the loop.
     defined.retain(|(name, _)| !loops.contains(name));
     let title = match package.property("ObjectName") {
         "" => name,

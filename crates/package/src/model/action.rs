@@ -1,4 +1,4 @@
-//! What tasks do.
+//! The actions of tasks.
 
 use std::collections::BTreeMap;
 

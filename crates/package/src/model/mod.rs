@@ -1,4 +1,4 @@
-//! What a package file says, as types. The JSON Schema is derived from them, and the checks compare files with it.
+//! The content of a package file, as types. The JSON Schema is derived from them, and the checks compare files with it.
 
 mod action;
 mod copy_task;

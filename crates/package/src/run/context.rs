@@ -1,4 +1,4 @@
-//! What all tasks of a run share.
+//! The state that all tasks of a run share.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

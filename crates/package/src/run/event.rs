@@ -1,4 +1,4 @@
-//! What a run says while it goes on.
+//! The events of a run.
 
 use std::time::Duration;
 

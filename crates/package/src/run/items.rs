@@ -1,4 +1,4 @@
-//! What a loop runs over.
+//! The items that a loop runs over.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

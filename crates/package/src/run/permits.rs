@@ -1,4 +1,4 @@
-//! How many tasks work at once.
+//! Limits the number of tasks that work at once.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

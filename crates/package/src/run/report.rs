@@ -1,4 +1,4 @@
-//! What a run did, task by task.
+//! The report of a run, task by task.
 
 use std::time::Duration;
 

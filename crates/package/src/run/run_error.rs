@@ -1,4 +1,4 @@
-//! Why a run does not begin, or stops.
+//! Errors by which a run does not begin, or stops.
 
 use crate::journal::JournalError;
 use crate::scope::ScopeError;

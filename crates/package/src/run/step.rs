@@ -34,7 +34,7 @@ pub(super) fn run_step(level: &Level<'_>, step: &Step, restores: bool) -> Outcom
     if step.settings.disabled {
         return unit.not_run("disabled");
     }
-    // What a loop runs for may be part of its condition, which is then asked in each round.
+    // The loop's item may be part of the condition, which is then evaluated in each round.
     let Some(each) = &step.settings.for_each else {
         return match unit.condition() {
             Ok(true) => unit.run(),
@@ -206,7 +206,7 @@ impl Unit<'_> {
                 path: self.path,
                 scope: self.scope,
                 server: self.server(),
-                // What this run has done of a group counts when the group is tried again.
+                // Work that this run has done of a group counts when the group is tried again.
                 restores: self.restores || attempts > 1,
                 on_failure: self.level.on_failure,
                 jobs: self.level.jobs,

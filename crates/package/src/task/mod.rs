@@ -1,4 +1,4 @@
-//! What each kind of task does.
+//! The work of each kind of task.
 
 mod bulk_insert;
 pub(crate) mod copy;

@@ -46,7 +46,7 @@ pub(super) fn once(
         }
     }
     let worked = work(client).and_then(|done| {
-        // What followed the end of the transaction within the same batch is committed.
+        // Statements behind the transaction's end within the same batch are committed.
         if let Err(Error::TransactionEnded { cause: None, .. }) = client.check_transaction() {
             let message = "the SQL has ended the transaction by itself; `transaction = true` is for SQL that leaves it open";
             return Err(TaskError { is_in_doubt: true, is_final: true, ..TaskError::new(message) });

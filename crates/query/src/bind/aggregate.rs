@@ -467,7 +467,7 @@ fn aggregate_column(
             name
         }
     };
-    // What the engine returns, then T-SQL's type with its overflow check.
+    // The type that the engine returns, then T-SQL's type with its overflow check.
     let counts = matches!(functions::aggregate(&call.name), Some(Kind::Count | Kind::CountBig));
     let nullable = !counts;
     Ok((Typed::new(reference(&name), value_type, nullable).with_collation(collation), result))

@@ -1,4 +1,4 @@
-//! Which clause is being bound: errors of aggregates and of columns that are not grouped by name it.
+//! The clause that is being bound: errors of aggregates and of columns that are not grouped by name it.
 
 use tsql::SqlError;
 use tsql::errors;

@@ -207,7 +207,7 @@ fn applied(
     columns.extend(right.columns.into_iter().map(|mut column| {
         column.value.nullable |= outer;
         column.output.nullable |= outer;
-        // What is constant on the right side is not so for a row that has none.
+        // A constant of the right side is NULL for a row without a match.
         column.value.constant = column.value.constant.filter(|_| !outer);
         column
     }));
@@ -298,7 +298,7 @@ fn named_source(
         }
         _ => name,
     };
-    // What a view names without a schema is of its own schema, if something of that name is there.
+    // A name without a schema in a view is of the view's own schema, if an object of that name exists there.
     let near = binder.schema.borrow().clone().filter(|schema| !same_name(schema, "dbo"));
     let near = match near {
         Some(schema) if name.schema.is_none() && !(name.is_temporary() || name.is_variable()) => {

@@ -144,7 +144,7 @@ impl ScopeColumn {
 pub(super) fn outer(value: Typed) -> Typed {
     match value.expr {
         Expr::Column(column) => {
-            // What stands for it may be NULL as far as plans know.
+            // Plans assume that the column standing for it may be NULL.
             let field = plan_field(&column.name, &value.sql_type, true);
             Typed { expr: Expr::OuterReferenceColumn(field, column), ..value }
         }

@@ -48,7 +48,7 @@ impl Binder<'_> {
                 left = by_presence_of(self, left, right, operator == SetOperator::Intersect)?;
             } else {
                 let mut parts = vec![left, right];
-                // Whether rows that are alike go is decided once for all UNIONs that follow each other.
+                // The removal of duplicates is decided once for all UNIONs that follow each other.
                 while let Some((_, _, next)) =
                     links.next_if(|(operator, own, _)| *operator == SetOperator::Union && *own == all)
                 {

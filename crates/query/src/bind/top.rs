@@ -1,4 +1,4 @@
-//! How many rows of a SELECT come: TOP, OFFSET and FETCH.
+//! Limits the rows of a SELECT: TOP, OFFSET and FETCH.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};

@@ -78,7 +78,7 @@ pub(crate) fn planning_state(builder: SessionStateBuilder, config: SessionConfig
 fn physical_rules(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<PhysicalRule>> {
     let (mut ordered, mut aggregates, mut joins, mut limits) = (false, false, false, false);
     plan.apply(|node| {
-        // What is to be sorted, or has several partitions that are to be one.
+        // Rules for plans that need a sort, or that join several partitions to one.
         ordered |= node.required_input_ordering().iter().any(Option::is_some)
             || node.output_partitioning().partition_count() > 1
             || node.is::<SortExec>();

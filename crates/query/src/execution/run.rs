@@ -286,7 +286,7 @@ impl ResultStream {
                 if let (Err(error), Some(again)) = (&next, again)
                     && error.number == errors::OUT_OF_MEMORY.error().number
                 {
-                    // What the first way holds is given back before the other begins.
+                    // The memory of the first path is returned before the other begins.
                     *stream = Box::pin(EmptyRecordBatchStream::new(Arc::clone(&self.schema)));
                     let second = async {
                         *stream = again().await.map_err(plan_error)?;

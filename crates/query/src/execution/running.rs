@@ -54,7 +54,7 @@ impl Running {
     /// Makes a request that `cancellation` stops.
     pub fn new(cancellation: &Cancellation, memory: &Arc<MemoryBudget>) -> Running {
         let held = Arc::new(Mutex::new(Reservation::new(memory)));
-        // What begins within a statement reads dates as that does.
+        // A request that begins within a statement reads dates as that does.
         let dates = Arc::new(SharedDateReading::new(date_reading()));
         Running { cancellation: cancellation.clone(), memory: Arc::clone(memory), held, dates }
     }

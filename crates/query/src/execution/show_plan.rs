@@ -92,7 +92,7 @@ fn own_operator_of(plan: &Arc<dyn ExecutionPlan>) -> PlanOperator {
             other => Some(other),
         };
         match (known, inputs.len()) {
-            // What changes no rows is not shown.
+            // Operators that change no rows are not shown.
             (None, 1) => return inputs.remove(0),
             (known, _) => known.unwrap_or_else(|| plan.name()).to_owned(),
         }

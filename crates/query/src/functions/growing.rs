@@ -174,7 +174,7 @@ pub(crate) fn find(hay: &str, needle: &str) -> Result<Option<usize>, SqlError> {
             return Ok(None);
         }
         running::check()?;
-        // What begins in this piece may end in the next.
+        // A match that begins in this piece may end in the next.
         let mut back = end.saturating_sub(needle.len());
         while !hay.is_char_boundary(back) {
             back -= 1;

@@ -178,7 +178,7 @@ fn offset_of_local(zone: &Tz, local: i64) -> i64 {
     let (before, after) = (offset_at(zone, local - day), offset_at(zone, local + day));
     for candidate in [after, before] {
         if offset_at(zone, local - ticks(candidate)) == candidate {
-            // Where both hold, the smaller offset is the later moment.
+            // If both hold, the smaller offset is the later moment.
             let other = if candidate == after { before } else { after };
             if offset_at(zone, local - ticks(other)) == other {
                 return candidate.min(other);

@@ -107,7 +107,7 @@ fn to_text(from: &SqlType, to: &SqlType, style: i32) -> Option<ColumnForm> {
             digits.clear();
             writer(array.as_ref(), row, &from, &mut digits);
             let Ok(text) = str::from_utf8(&digits) else { return false };
-            // What is too long has a rule for each type.
+            // Each type has its own rule for a text that is too long.
             if limit.is_some_and(|limit| text.len() > limit) {
                 return false;
             }

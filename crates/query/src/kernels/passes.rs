@@ -49,7 +49,7 @@ pub(super) fn texts_but(
         let written = column.write(|text| {
             let start = text.len();
             let written = write(row, text);
-            // What the code page lacks is for the value form to replace.
+            // The value form replaces characters that the code page lacks.
             written
                 && page
                     .is_none_or(|page| text.get(start..).is_some_and(|own| in_code_page(own, page).is_none()))

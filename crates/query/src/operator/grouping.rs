@@ -65,7 +65,7 @@ impl Grouping {
                     _ => return Ok(None),
                 }
             }
-            // What is to be coerced is left to the planner.
+            // Coercion is left to the planner.
             let Ok(wanted) = fields_with_udf(&fields, call.func.as_ref()) else { return Ok(None) };
             if fields.iter().zip(&wanted).any(|(own, wanted)| own.data_type() != wanted.data_type()) {
                 return Ok(None);

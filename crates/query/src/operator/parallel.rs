@@ -101,7 +101,7 @@ impl Engine {
         let rules = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime);
         let state = rules.with_optimizer_rules(sound_rules()).build();
         let Ok(plan) = state.create_physical_plan(&bound.plan).await else {
-            // What cannot be planned so may still be run row by row.
+            // A query that cannot be planned so may still be run row by row.
             return Ok(Streams::One(self.start(bound, cancellation).await?, SerialReason::RowByRow));
         };
         let running = Running::new(cancellation, self.memory());

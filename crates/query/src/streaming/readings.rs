@@ -1,4 +1,4 @@
-//! How often a query reads its stream.
+//! Counts the reads of a query's stream.
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;

@@ -237,7 +237,7 @@ fn begins(table: &dyn KeyedTable, position: usize, beginning: String) -> Option<
     // Blanks at the end count for nothing in a key.
     let mut beginning = beginning.trim_end_matches(' ');
     if !is_case_sensitive(column.collation) {
-        // What small letters there are may depend on what follows.
+        // The next small letter may depend on the characters behind it.
         let plain = beginning.find(|ch: char| !ch.is_ascii()).unwrap_or(beginning.len());
         beginning = beginning.get(..plain)?.trim_end_matches(' ');
     }

@@ -369,7 +369,7 @@ impl<'d> Unnesting<'d> {
         };
         let left = if with_left { self.plan(&join.left)? } else { join.left.as_ref().clone() };
         let right = if with_right { self.plan(&join.right)? } else { join.right.as_ref().clone() };
-        // Where both sides have the domain's columns, those of one side get other names.
+        // If both sides have the domain's columns, those of one side get other names.
         let (left, right, other) = match (with_left, with_right, kind) {
             (true, true, JoinType::Right) => {
                 let (left, names) = self.renamed(left)?;

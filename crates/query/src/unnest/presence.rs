@@ -107,7 +107,7 @@ impl Inside {
         if !outer_names(plan)?.is_empty() {
             return Ok(None);
         }
-        // What was computed from outer columns looks out now.
+        // An expression that was computed from outer columns looks out now.
         let (own, looking): (Vec<Expr>, Vec<Expr>) =
             own.into_iter().partition(|part| outer_names_of(part).is_ok_and(|names| names.is_empty()));
         across.extend(looking);
@@ -115,7 +115,7 @@ impl Inside {
             if expr.is_volatile() || holds_subquery(expr)? {
                 return Ok(None);
             }
-            // What is not outside stands further out.
+            // A column that is not outside belongs to a query further out.
             let seen = std::mem::take(expr).transform_up(|part| {
                 Ok(match part {
                     Expr::OuterReferenceColumn(_, column)

@@ -48,7 +48,7 @@ fn rewritten(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             let exprs = node.expressions();
             let made = matches!(node, LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_));
             let rebuilt = node.with_new_exprs(exprs, vec![applied.input])?;
-            // What hands on the columns that come in has the new ones too.
+            // A plan that passes on its input's columns has the new ones too.
             if made { rebuilt } else { only(rebuilt, &before)? }
         }
     };

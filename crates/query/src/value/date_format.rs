@@ -154,7 +154,7 @@ pub(crate) fn with_whole_date(text: &str, order: Option<DateFormat>, dates: Date
     let (date, rest) =
         number.or_else(|| order.and_then(|order| in_digits(text, order))).or_else(|| in_words(text))?;
     let [year, month, day] = date;
-    // What follows is a time, if anything.
+    // Only a time may follow.
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then(|| format!("{year:04}-{month:02}-{day:02}{rest}"))
 }
 

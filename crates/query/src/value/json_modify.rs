@@ -66,7 +66,7 @@ impl ModifyPath {
             let (before, after) = (piece.get(..start), piece.get(end..));
             return Ok(before.zip(after).map(|(before, after)| format!("{before}{changed}{after}")));
         }
-        // What is missing is made, but only as the last step, and not under `strict`.
+        // A missing member is added, but only as the last step, and not under `strict`.
         match step {
             _ if strict || !deeper.is_empty() => Ok(None),
             Step::Member(name) if kind(piece) == Kind::Object => Ok(new.map(|new| {

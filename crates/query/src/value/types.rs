@@ -1,5 +1,4 @@
-//! Which type an expression of two types has ("Data type precedence" and "Precision, scale, and length" of the
-//! T-SQL reference).
+//! The type of an expression of two types ("Data type precedence" and "Precision, scale, and length" of the T-SQL reference).
 
 use tds::{Length, SqlType};
 use tsql::SqlError;

@@ -139,7 +139,7 @@ impl Away {
                         // Counted from here on.
                         let appended = writer.charge().and_then(|()| writer.append(batch));
                         let appended = appended.and_then(|()| writer.charge());
-                        // Who is gone wants no row: the writer is dropped with what was sent.
+                        // The receiver is gone and wants no row: the writer is dropped with the rows.
                         if done.send(appended.map(|()| writer)).is_err() {
                             break;
                         }

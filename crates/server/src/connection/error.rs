@@ -1,4 +1,4 @@
-//! How a connection ends before its client leaves.
+//! The ends of a connection before its client leaves.
 
 use std::borrow::Cow;
 use std::io;

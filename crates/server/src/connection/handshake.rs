@@ -185,7 +185,7 @@ enum Claim {
 
 impl Claim {
     fn wrong(user: String, proof: Proof<'_>) -> Self {
-        // Whose token it is says nobody but the token.
+        // Only the token says whose it is.
         let user = match proof {
             Proof::Token(_) => "<token-identified principal>".to_owned(),
             Proof::Ticket | Proof::Password => user,

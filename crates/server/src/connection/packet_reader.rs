@@ -120,7 +120,7 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
                 event => break event,
             }
         };
-        // What was received behind the rows goes to the other buffer.
+        // Bytes that were received behind the rows go to the other buffer.
         let rest = self.start..self.end;
         std::mem::swap(&mut self.buffer, &mut rows.bytes);
         let wanted = BUFFER_MAX_BYTES.max(rest.len());

@@ -1,4 +1,4 @@
-//! Where one batch of a script ends and the next begins: a line with nothing but `GO`, and perhaps a count.
+//! Splits a script into batches at lines with nothing but `GO`, and perhaps a count.
 
 /// A batch of a script.
 #[derive(Debug, PartialEq, Eq)]

@@ -67,7 +67,7 @@ async fn refuse(
                 front.counts.connections.add(1);
                 let front = Arc::clone(&front);
                 let spid = front.spid();
-                // Who has left before being refused misses nothing.
+                // A client that has left before being refused misses nothing.
                 refused.spawn(async move { drop(connection::refuse(socket, &front, spid).await) });
             }
         }

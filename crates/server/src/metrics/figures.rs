@@ -1,4 +1,4 @@
-//! What the page of metrics shows.
+//! The figures on the page of metrics.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};

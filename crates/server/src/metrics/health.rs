@@ -1,4 +1,4 @@
-//! Whether the server can do what it is there for.
+//! The health of the server: ready, failing, or not serving.
 
 use std::sync::{Arc, Weak};
 

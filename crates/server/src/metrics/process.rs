@@ -1,4 +1,4 @@
-//! What the system knows of this process.
+//! The system's figures of this process.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What a server that is being started leaves open to others than its own clients.
+//! Warns of access that a starting server leaves open to others than its own clients.
 
 use std::path::Path;
 

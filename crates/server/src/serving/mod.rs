@@ -1,4 +1,4 @@
-//! What the connections of a server share, and what one needs before there is any data.
+//! The state that the connections of a server share, and the part that one needs before there is any data.
 
 mod guesses;
 mod spill_directory;

@@ -33,7 +33,7 @@ impl SpillDirectory {
 impl Drop for SpillDirectory {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // What stays is removed at the next start.
+            // Files that stay are removed at the next start.
             let _ = remove(path);
         }
     }

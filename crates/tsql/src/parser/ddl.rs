@@ -243,7 +243,7 @@ impl Parser<'_> {
         let computed = column.computed.is_some();
         loop {
             let (line, unexpected) = (self.line(), self.unexpected());
-            // What may stand once, and of a computed column not at all.
+            // Attributes that may stand once, and not at all on a computed column.
             let once = |written: bool| if written || computed { Err(unexpected.clone()) } else { Ok(()) };
             if self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication]) {
                 if column.identity.is_none() {

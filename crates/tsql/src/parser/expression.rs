@@ -474,7 +474,7 @@ impl Parser<'_> {
             nulls = null_clause(self);
         }
         self.expect_symbol(")")?;
-        // What is said anyway without the clause needs no name of its own.
+        // The default needs no name of its own: it holds without the clause.
         let suffix = match nulls {
             Some(" ABSENT ON NULL") if object => " ABSENT ON NULL",
             Some(" NULL ON NULL") if !object => " NULL ON NULL",

@@ -178,7 +178,7 @@ impl Parser<'_> {
             _ => self.ordered_columns()?,
         };
         if columnstore && self.accept_word(Keyword::Order) {
-            // How rows are put into segments, of which there are none.
+            // ORDER is about segments, of which there are none.
             self.names_in_parentheses()?;
         }
         let include =

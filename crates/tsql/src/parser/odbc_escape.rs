@@ -119,7 +119,7 @@ impl Parser<'_> {
                 match renamed(&name, arguments) {
                     Some(call) => call,
                     None => {
-                        // What ODBC and T-SQL call the same.
+                        // Functions with the same name in ODBC and T-SQL.
                         self.at = start;
                         return self.expression();
                     }

@@ -170,7 +170,7 @@ impl Parser<'_> {
             Keyword::Fetch => self.fetch_cursor(),
             Keyword::Close => self.close_cursor(),
             Keyword::Deallocate => self.deallocate_cursor(),
-            // What sp_configure sets holds at once.
+            // The settings of sp_configure take effect at once.
             Keyword::Reconfigure => {
                 self.advance();
                 self.accept_words(&[Keyword::With, Keyword::Override]);

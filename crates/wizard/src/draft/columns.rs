@@ -1,4 +1,4 @@
-//! Which columns are copied, and what is done to them.
+//! The choice of columns, and their transformation.
 
 use super::flag::Flag;
 use super::sql::{literal, quoted};

@@ -70,7 +70,7 @@ fn connection(side: Side, end: &End) -> String {
         return String::new();
     }
     let variable = end.password_variable(side);
-    // What is no URL has no place of its own for a password.
+    // An address that is no URL has no place for a password.
     let takes_variable = end.kind == EndKind::SqlServer || end.database.address.contains("://");
     let form = if takes_variable { Password::Left } else { Password::Variable };
     let url = end.endpoint(side, form, false);

@@ -1,4 +1,4 @@
-//! Which tables are copied, if they are several.
+//! The choice of several tables.
 
 use crate::errors::Errors;
 

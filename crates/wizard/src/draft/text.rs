@@ -1,4 +1,4 @@
-//! How a text file is read.
+//! The format of a text file.
 
 use std::path::PathBuf;
 

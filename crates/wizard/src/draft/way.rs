@@ -1,4 +1,4 @@
-//! How rows are written, and what becomes of bad ones.
+//! The options of writing rows, and the treatment of bad ones.
 
 use super::flag::Flag;
 use super::{Draft, EndKind};

@@ -1,4 +1,4 @@
-//! What the pages share: how they answer, and how they wait.
+//! The answers that pages share, and their waits.
 
 use std::sync::Arc;
 use std::time::Duration;

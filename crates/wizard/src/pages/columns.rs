@@ -1,4 +1,4 @@
-//! Which columns, and what is done to them.
+//! The page of columns and their transformation.
 
 use std::sync::Arc;
 

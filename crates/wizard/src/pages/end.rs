@@ -176,7 +176,7 @@ fn read(form: &Form, end: &mut End) -> Result<(), Errors> {
         *named = variable;
     }
     let before = std::mem::replace(&mut end.table, form.trimmed("table"));
-    // What was typed now counts more than what was picked before.
+    // Typed text takes precedence over an earlier pick.
     if let Some(picked) = form.find("picked").filter(|picked| !picked.is_empty() && before == end.table) {
         end.table = picked.to_owned();
     }

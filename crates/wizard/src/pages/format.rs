@@ -1,4 +1,4 @@
-//! How the text of the source's file is read: choices, and the first rows under them.
+//! The page of the text format: choices, and the first rows under them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

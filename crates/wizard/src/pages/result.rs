@@ -1,4 +1,4 @@
-//! What became of the copy.
+//! The page of the copy's result.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What stands around every page: the steps, what is wrong, what is good.
+//! The frame of every page: the steps, the errors, the confirmations.
 
 use crate::draft::{Draft, EndKind, Side, Step, What};
 use crate::wizard::{Errors, State};

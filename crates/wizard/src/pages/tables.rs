@@ -1,4 +1,4 @@
-//! Which tables, if they are several.
+//! The page of several tables.
 
 use std::sync::Arc;
 

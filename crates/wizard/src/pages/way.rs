@@ -1,4 +1,4 @@
-//! How rows are written, and what becomes of bad ones.
+//! The page of writing rows, and of the treatment of bad ones.
 
 use std::sync::Arc;
 

@@ -37,7 +37,7 @@ impl Guess {
     fn of_text(text: &SniffedText, file: &TextFile) -> Self {
         let spelled = |text: &str| terminator::escape(text.as_bytes());
         let plain = matches!(text.row_terminator.as_str(), "\n" | "\r\n");
-        // What the file's suffix says need not be said.
+        // The suffix already says the rest.
         let known = match Format::from_path(std::path::Path::new(&file.name)) {
             Ok((Format::Csv(options), _)) => options,
             _ => CsvOptions::default(),
@@ -65,7 +65,7 @@ impl Guess {
                 choices.row_terminator = Some(spelled(&text.row_terminator));
                 choices.layout =
                     Layout::FixedWidth(FixedWidth { trim_blanks: true, ..FixedWidth::default() });
-                // Where columns begin is counted as the format file counts.
+                // The beginnings of columns are counted as in the format file.
                 if let Ok(ruler) = Ruler::of(file, &choices)
                     && let Layout::FixedWidth(fixed) = &mut choices.layout
                 {
@@ -73,7 +73,7 @@ impl Guess {
                 }
             }
         }
-        // What doubts say of options is for the command line.
+        // The doubts' advice about options is for the command line.
         let doubts = text.doubts.iter().map(|doubt| match doubt.split_once("; --") {
             Some((doubt, _)) => doubt.to_owned(),
             None => doubt.clone(),

@@ -1,4 +1,4 @@
-//! What a text file looks like under the choices that were made for it.
+//! The look of a text file under the choices that were made for it.
 //!
 //! | Module | What it is |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! What bcp prints while it works. Everything goes to standard output, or to the file of `-o`; to standard error where
-//! standard output carries the data.
+//! Prints bcp's messages. Everything goes to standard output, or to the file of `-o`; to standard error where standard output
+//! carries the data.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! How a job's file is laid out: from its letters, its format file, or the answers to questions.
+//! The layout of a job's file: from its letters, its format file, or the answers to questions.
 
 use std::env;
 

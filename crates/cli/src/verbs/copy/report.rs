@@ -1,4 +1,4 @@
-//! What a copy says: its plan, a line a table, a summary, JSON, and a page.
+//! The output of a copy: its plan, a line a table, a summary, JSON, and a page.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a copy shows while it runs: a line of progress for each table, and above them what happens.
+//! Shows a running copy: a line of progress for each table, and above them the remarks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

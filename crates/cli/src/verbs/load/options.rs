@@ -1,4 +1,4 @@
-//! What a load says of a connection that is tried again.
+//! Prints the retries of a load's connection.
 
 /// Says that the beginning of a command failed and is tried again.
 pub fn hears(error: &load::Error) {

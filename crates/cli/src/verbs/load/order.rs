@@ -69,7 +69,7 @@ fn begins_sorted(
         return Ok(false);
     }
     let reader = source::open(client, load.table(), source, arguments)?;
-    // What is wrong with the rows is found and said when they are loaded.
+    // Errors in the rows are found and reported when they are loaded.
     let Some(Ok(batch)) = LoadedFile::new(&source.name, reader, Arc::default()).next() else {
         return Ok(false);
     };

@@ -1,4 +1,4 @@
-//! What a load says before and after its rows: the plan, the report, and what became of its stage.
+//! The output of a load before and after its rows: the plan, the report, and the end of its stage.
 
 use std::io::{self, Write};
 

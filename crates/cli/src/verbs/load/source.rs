@@ -190,7 +190,7 @@ pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
         Kind::Host(_) => true,
     };
     let LoadArgs { bulk, columns, conversions, writers, .. } = arguments;
-    // What a time limit ends is to stay as far as it came.
+    // A load that a time limit ends must keep the rows that have arrived.
     let may_stage = !arguments.create
         && !bulk.autocommit
         && !bulk.sole_writer

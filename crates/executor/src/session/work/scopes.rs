@@ -54,7 +54,7 @@ pub(crate) fn may_hide(work: &Work, table: &OpenTable) -> bool {
     let own = |scope: &Arc<TableScope>| {
         scope.temporary.iter().any(|(_, object_id)| *object_id == table.definition.object_id)
     };
-    // What batches have made is the session's, of all of them alike.
+    // Temporary tables that batches have made belong to the session, whichever batch made them.
     table.place == Place::Temporary && work.scopes.len() > 1 && !work.scopes.last().is_some_and(own)
 }
 

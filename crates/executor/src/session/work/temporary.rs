@@ -133,7 +133,7 @@ impl TemporaryObjects {
         let instance = Arc::clone(&self.instance);
         let wait = move || {
             for id in all {
-                // Who has it locks it until his transaction ends.
+                // A user of the table locks it until the end of his transaction.
                 let _ = drop_objects(&instance, &[id], Duration::MAX);
             }
         };

@@ -124,7 +124,7 @@ pub(crate) fn drop_variables<'a>(work: &Work, tables: impl Iterator<Item = &'a V
     if ids.is_empty() {
         return;
     }
-    // What a scan on another thread still holds goes with the session.
+    // A table that a scan on another thread still holds is dropped with the session.
     if drop_objects(&work.instance, &ids, Duration::ZERO).is_ok() {
         ids.into_iter().for_each(|id| work.temporary.remove_variable(id));
     }

@@ -206,7 +206,7 @@ pub(crate) fn rebuild_columns(
     definition: TableDefinition,
     frame: &Frame,
 ) -> Result<(), SqlError> {
-    // What the rows satisfied before, they still do.
+    // The rows still satisfy everything that they satisfied before.
     let asked = TableDefinition { checks: Vec::new(), foreign_keys: Vec::new(), ..definition.clone() };
     write_columns(session, table, definition, asked, frame)
 }

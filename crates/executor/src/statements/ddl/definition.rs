@@ -133,7 +133,7 @@ pub(crate) fn add_column(
             return Err(SqlError::unsupported("DEFAULT of a vector column"));
         }
         Some((name, source)) => {
-            // What cannot become the column's type is refused now.
+            // A default that cannot become the column's type is refused now.
             binder.value(&source.expr, &Scope::empty())?.cast(&sql_type)?;
             let object_id = session.instance.new_object_id();
             let name = name.clone().unwrap_or_else(|| made_name("DF", &table.name, &clause.name, object_id));

@@ -188,7 +188,7 @@ fn to_change(session: &mut Session, name: &str) -> Result<(TableId, PartitionFun
     let (id, _) =
         session.work.view().partition_function(&database, name)?.ok_or_else(|| not_found("alter", name))?;
     lock_entry(session, id)?;
-    // What was committed while the lock was waited for counts.
+    // Reads again, because others may have committed while the lock was waited for.
     let (id, function) =
         session.work.view().partition_function(&database, name)?.ok_or_else(|| not_found("alter", name))?;
     refuse_in_expressions(session, &function, "ALTER")?;

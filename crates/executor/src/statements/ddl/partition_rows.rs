@@ -178,7 +178,7 @@ fn key_range(
         return None;
     }
     let bound = |value: &Datum| Bound {
-        // What the bound itself is in is looked at row by row.
+        // Rows at the bound itself are compared one by one.
         included: true,
         columns: vec![position],
         values: vec![Datum::array(std::slice::from_ref(value), ranges.sql_type())],

@@ -49,7 +49,7 @@ fn create_scheme(
         found.ok_or_else(|| errors::INVALID_OBJECT.with([function]))
     };
     hold_entry(session, function_of(session)?.0)?;
-    // What was committed while the lock was waited for counts.
+    // Reads again, because others may have committed while the lock was waited for.
     let (_, function) = function_of(session)?;
     let partitions = function.fanout();
     let (groups, rest) = match (all, groups.as_slice()) {
@@ -107,7 +107,7 @@ fn next_used(
     let (id, _) = find(session, &database, name)?.ok_or_else(|| not_found("alter", name))?;
     let group = group.map(|group| group_named(session, &database, group)).transpose()?;
     lock_entry(session, id)?;
-    // What was committed while the lock was waited for counts.
+    // Reads again, because others may have committed while the lock was waited for.
     let (id, mut scheme) = find(session, &database, name)?.ok_or_else(|| not_found("alter", name))?;
     if group.is_none() && scheme.next_used.is_none() {
         return Ok(vec![no_next_used(&scheme, 0)]);

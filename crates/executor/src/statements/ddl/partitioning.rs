@@ -129,7 +129,7 @@ fn check(session: &Session, table: &TableDefinition, by: &Partitioning) -> Resul
         .partition_scheme(database, &by.scheme)?
         .ok_or_else(|| invalid_scheme(&by.scheme))?;
     hold_entry(session, id)?;
-    // What was committed while the lock was waited for counts.
+    // Reads again, because others may have committed while the lock was waited for.
     let view = session.work.view();
     let (_, scheme) =
         view.partition_scheme(database, &by.scheme)?.ok_or_else(|| invalid_scheme(&by.scheme))?;

@@ -44,7 +44,7 @@ pub(super) fn run(
     // In one order, so that two such statements do not wait for each other.
     both.sort_unstable_by_key(|table| table.id);
     both.into_iter().try_for_each(|table| locks::lock(&session.work, table, LockMode::Exclusive))?;
-    // What was committed while the locks were waited for counts.
+    // Reads again, because others may have committed while the locks were waited for.
     let (from, to) = (existing(session, source)?, existing(session, target)?);
     let mut notices = Vec::new();
     let from = Side::new(session, from, numbers.from, 1, &mut notices)?;

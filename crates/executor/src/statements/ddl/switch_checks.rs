@@ -1,4 +1,4 @@
-//! What two tables must have alike for SWITCH.
+//! The properties that two tables must share for SWITCH.
 
 use std::cmp::Ordering;
 

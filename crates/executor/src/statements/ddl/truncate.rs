@@ -41,7 +41,7 @@ pub(super) fn truncate_partitions(
 ) -> Result<(), SqlError> {
     let table = to_empty(session, name)?;
     locks::lock(&session.work, &table, LockMode::Exclusive)?;
-    // What was committed while the lock was waited for counts.
+    // Reads again, because others may have committed while the lock was waited for.
     let table = to_empty(session, name)?;
     let definition = &table.definition;
     let Some(by) = &definition.partitioning else {

@@ -72,7 +72,7 @@ pub async fn run(
         return Err(error);
     }
     let [reported, last] = provider_messages();
-    // Where they are caught, only the last of them is seen.
+    // A TRY that catches them sees only the last.
     if frame.tries == 0 {
         for message in [error, reported] {
             let message = message::message(message.at_line(line), &session.instance);

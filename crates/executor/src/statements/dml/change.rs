@@ -176,7 +176,7 @@ fn answer(
     if acts {
         locks::lock(&session.work, &child, LockMode::Exclusive)?;
     } else {
-        // Who has added a row that refers is waited for; who comes later finds the key gone.
+        // Waits for transactions that inserted referencing rows; later ones no longer find the key.
         locks::lock_against_changes(&session.work, &child)?;
     }
     let child = reads::refresh(&session.work, &child)?;
@@ -205,7 +205,7 @@ fn answer(
     };
     // A key of the child that begins with the columns leads to the rows that may refer.
     let range = seek_lost(parent, key, lost, &definition, &columns)?;
-    // What leads to the rows that refer is noted, if they are to be changed.
+    // Notes the locators of the referencing rows, if they are to be changed.
     let mut locators = Vec::new();
     if acts {
         let scan = reads::located_opener(&session.work, &child, Reads::Latest)(

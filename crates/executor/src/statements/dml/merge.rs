@@ -232,7 +232,7 @@ async fn acts_on(
         let mut numbered = Vec::with_capacity(acts.len());
         for act in acts {
             let number = Datum::read(numbers.as_ref(), &sql_type, act.pair)?.as_int();
-            // What has no row of the source comes last.
+            // Target rows without a row of the source come last.
             numbered.push((number.unwrap_or(i64::MAX), act));
         }
         numbered.sort_by_key(|(number, _)| *number);

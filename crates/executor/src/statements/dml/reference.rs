@@ -1,4 +1,4 @@
-//! Which table of FROM the target of UPDATE or DELETE is.
+//! Finds the target of UPDATE or DELETE among the tables of FROM.
 
 use databases::catalogue::same_name;
 use tsql::ObjectName;

@@ -1,4 +1,4 @@
-//! What is said of the columns of a result: by `sp_describe_first_result_set`, and by its function.
+//! The description of a result's columns: by `sp_describe_first_result_set`, and by its function.
 
 use introspection::system_views::View;
 use query::Datum;

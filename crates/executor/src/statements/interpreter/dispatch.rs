@@ -190,7 +190,7 @@ async fn dispatch(
     output.set_quiet(session.settings.no_count);
     let line = statement.line;
     match &statement.kind {
-        // What decides which statement comes next.
+        // Statements that decide which statement comes next.
         Kind::If { .. } => return choose(session, statement, frame, output).await,
         Kind::While { condition, body } => return repeat(session, condition, body, frame, output).await,
         Kind::Block(statements) => return run(session, statements, frame, output).await,
@@ -204,7 +204,7 @@ async fn dispatch(
         }
         Kind::ExecuteText(text) => return goes_on(run_text_of(session, text, frame, output).await?),
         Kind::Unsupported(error) => return Err(error.as_ref().clone()),
-        // What reads and changes rows.
+        // Statements that read and change rows.
         Kind::Query(query) => select::run(session, query, frame, output).await?,
         Kind::Insert(insert) => insert::run(session, insert, frame, output).await?,
         Kind::Update(update) => modify::run_update(session, update, frame, output).await?,
@@ -216,7 +216,7 @@ async fn dispatch(
         Kind::BeginTransaction(_) | Kind::Commit | Kind::Rollback(_) | Kind::Save(_) => {
             transaction::run(session, &statement.kind, frame, output).await?
         }
-        // What concerns the session and the scope alone.
+        // Statements about the session and the scope alone.
         Kind::Declare(declarations) => values::declare(session, declarations, frame, output).await?,
         Kind::DeclareTable(create) => declared_columns::declare_table(session, create, frame)?,
         Kind::SetVariable { name, value } => values::assign(session, name, value, frame, output).await?,
@@ -232,7 +232,7 @@ async fn dispatch(
         Kind::WaitForDelay(delay) => messages::wait_for_delay(session, delay, frame, output).await?,
         Kind::Nothing => output.done(frame.done_kind(), command::OTHER, None).await,
         Kind::Administration(statement) => administer::run(session, statement, frame, output).await?,
-        // What is declared in a database.
+        // Statements that declare objects of a database.
         other => define::run_and_tell(session, other, frame, output).await?,
     }
     if counts_nothing(&statement.kind) {

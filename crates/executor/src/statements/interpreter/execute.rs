@@ -83,7 +83,7 @@ async fn run_request(session: &mut Session, request: Request, mut output: Output
         output.send(Response::Done(done)).await;
     }
     uncommittable::end_uncommittable(session, &mut output).await;
-    // What was read by what is no statement: names that were looked up, cursors that were opened.
+    // Ends the reads outside of statements: names that were looked up, cursors that were opened.
     isolation::renew_reads(session);
     dispatch::count_statements(session);
     session.seat.note_request(false);

@@ -1,4 +1,4 @@
-//! Which requests are light: those whose text is, over tables that are stored.
+//! Recognises light requests: those with light texts over stored tables.
 
 use tds::Value;
 use tds::rpc::ProcId;

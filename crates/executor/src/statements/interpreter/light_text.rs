@@ -1,4 +1,4 @@
-//! Which requests are light: a few statements that read or write a few rows of stored tables by plain expressions.
+//! Recognises light requests: a few statements that read or write a few rows of stored tables by plain expressions.
 //!
 //! This is decided by syntax, once for each text, and in doubt against it: other requests only pay for a change of thread. If a
 //! light statement has to wait for a lock or to plan a query at run time, it will [leave](databases::waiting::Placement::leave).

@@ -16,7 +16,7 @@ pub(crate) async fn lose_transaction(
     output: &mut Output,
 ) {
     if is_tried && session.work.depth() > 0 {
-        // What others wait for goes at once.
+        // The locks that others wait for are released at once.
         session.work.doom(error.ends_transaction());
     } else {
         undo_transaction(session, output).await;

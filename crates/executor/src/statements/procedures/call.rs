@@ -79,7 +79,7 @@ pub(crate) async fn call_procedure(
         };
         given.put(&parameter.name, &mut inner);
     }
-    // What a temporary procedure names is looked up where its caller is.
+    // The names in a temporary procedure are looked up in its caller's database.
     let home = types.unwrap_or_else(|| session.database.clone());
     let database = std::mem::replace(&mut session.database, home);
     let flow = scope::run_statements(session, statements, &mut inner, output).await;

@@ -103,7 +103,7 @@ pub(crate) async fn cursor_call(
             let handle = prepare_cursor(session, &text(1), &text(2))?;
             let mut outcome = Outcome::plain();
             outcome.outputs.push(handle_output(0, handle));
-            // What execution will be given, as far as this server has it.
+            // The options of the execution, as far as this server has them.
             let opening = Opening::new(arguments, 0, 4);
             push_int(&mut outcome, 4, opening.kind());
             push_int(&mut outcome, 5, concurrency::READ_ONLY);

@@ -216,7 +216,7 @@ pub(crate) async fn run_system_procedure(
             let values = arguments.get(2..).unwrap_or_default();
             prepared::parameterised(session, &statement, &declarations, values, 2, frame, output).await
         }
-        // What a pool's own reset does; SQLAlchemy's documentation calls it by name.
+        // The procedure does what a pool's own reset does; SQLAlchemy's documentation calls it by name.
         "sp_reset_connection" => {
             for change in session.reset(false) {
                 output.send(Response::Change(change)).await;

@@ -241,7 +241,7 @@ pub(crate) fn compression_savings(
             continue;
         }
         let name = row.name.filter(|_| row.id > 1);
-        // What is declared only has no pages.
+        // Indexes that are only declared have no pages.
         if name.is_some_and(|name| pages.index(name).is_none()) {
             continue;
         }

@@ -305,7 +305,7 @@ impl Outline {
         let mut parts = Vec::with_capacity(union.inputs.len());
         for input in &union.inputs {
             let same = input.schema().fields().iter().zip(union.schema.fields());
-            // What is to be coerced is left to the planner.
+            // Coercion is left to the planner.
             if input.schema().fields().len() != union.schema.fields().len()
                 || same.into_iter().any(|(own, common)| own.data_type() != common.data_type())
             {
@@ -455,7 +455,7 @@ impl<'p> Inside<'p> {
     /// Finds the rows that a query chooses among, and its conditions; `None` if it does more than that.
     fn of(plan: &'p LogicalPlan) -> Option<Inside<'p>> {
         let mut inside = Inside { plan, own: Vec::new(), across: Vec::new() };
-        // What EXISTS selects is of no account.
+        // The select list of EXISTS has no effect.
         while let LogicalPlan::Projection(projection) = inside.plan {
             inside.plan = &projection.input;
         }

@@ -255,7 +255,7 @@ fn check_database(
         tables.iter().filter(|table| same_name(&table.definition.database, &database.name)).collect();
     tables.sort_by_key(|table| table.definition.object_id);
     let mut all = Count::default();
-    // What is no table's, and what is the store's own.
+    // Findings outside of tables, and in the store's own structures.
     let known: Vec<String> =
         session.work.view().tables()?.iter().map(|table| key_of(&table.definition)).collect();
     let (own, free): (Vec<Finding>, Vec<Finding>) = findings

@@ -102,7 +102,7 @@ pub async fn run(
             return Err(SqlError::unsupported(&what));
         }
         "UPDATEUSAGE" => {
-            // What the catalogue says of pages and rows is counted as they change: there is nothing to correct.
+            // The catalogue's pages and rows are counted as they change: there is nothing to correct.
             database_named(session, arguments.first())?;
             if let Some(table) = arguments.get(1) {
                 table_named(session, table)?;
