@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-/// Path of a program beside this one, or else its name, for the search path.
+/// Returns the path of a program beside this one, or else its name, for the search path.
 pub fn beside(name: &str) -> PathBuf {
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
     env::current_exe()

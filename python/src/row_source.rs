@@ -14,7 +14,7 @@ use crate::{failure, interrupt};
 
 /// Rows that are being read.
 pub(crate) enum Rows {
-    /// By the connection itself.
+    /// The connection itself reads.
     One(RowStream),
     /// Several connections, which only read.
     Several(Box<ParallelRead>),

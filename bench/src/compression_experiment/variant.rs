@@ -14,7 +14,7 @@ use super::orders;
 pub enum Shape {
     /// An empty table with a clustered index, in the order of which the rows come; without a table lock, as in the original.
     Clustered,
-    /// The same, WITH (TABLOCK).
+    /// An empty table with a clustered index, WITH (TABLOCK).
     ClusteredTablock,
     /// An empty heap, WITH (TABLOCK): without it a heap's pages are not compressed on the way in.
     HeapTablock,
@@ -28,7 +28,7 @@ pub enum Compression {
     None,
     /// Values of fixed length without their leading zeros and trailing blanks.
     Row,
-    /// The same, and in each page prefixes and a dictionary.
+    /// ROW compression, and in each page prefixes and a dictionary.
     Page,
 }
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::Outcome;
 use crate::server_process::ServerProcess;
 
-/// How the embedded server keeps rows, if there is no `--target`.
+/// The storage of the embedded server's rows, if there is no `--target`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ServerArguments {
     /// Without --target: keep the embedded server's rows in memory (in pages, so that it has figures) instead of in a temporary directory

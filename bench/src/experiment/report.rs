@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Outcome, Surroundings, Table};
 
-/// Where results go.
+/// The files that results go to.
 #[derive(Debug, Clone, Args)]
 pub struct ReportArguments {
     /// Write all runs here, as JSON

@@ -24,7 +24,7 @@ pub struct TargetArguments {
     /// Make no database: work in the connection string's own, whose settings are left as they are
     #[arg(long, conflicts_with = "database", requires = "target", help_heading = "Server")]
     pub in_place: bool,
-    /// How the embedded server is started.
+    /// The start of the embedded server.
     #[command(flatten)]
     pub server: ServerArguments,
 }

@@ -22,7 +22,7 @@ pub enum Mover {
     Load,
     /// `bulkwire copy`, both ways. It reads files of fixed width and writes none.
     Copy,
-    /// The same with a transformation: LOWER of every text, CAST of both numbers. The rows stay what they are.
+    /// Copies with a transformation: LOWER of every text, CAST of both numbers. The rows stay what they are.
     CopyTransformed,
 }
 

@@ -157,7 +157,7 @@ pub enum Failure {
     /// The journal of a run cannot be written.
     #[error(transparent)]
     Journal(package::journal::JournalError),
-    /// This build of the program lacks a part.
+    /// The program was built without a part.
     #[error("this bulkwire was built without its engine (the feature `engine`), which {what} needs")]
     Missing {
         /// The verb, or what an option asks for.

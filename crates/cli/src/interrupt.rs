@@ -19,7 +19,7 @@ const SIGNAL_EXIT_BASE: i32 = 128;
 pub enum Left {
     /// Batches that the server has committed.
     Batches,
-    /// It is not known what the server has done.
+    /// The effect on the server is unknown.
     Unknown,
     /// A run of a package that can go on.
     Run,

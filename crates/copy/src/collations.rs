@@ -15,7 +15,7 @@ pub enum Collations {
     Keep,
     /// Columns get the default of their database.
     Default,
-    /// These become others, and all others stay: pairs of names.
+    /// Pairs of names: the first of each becomes the second, and all others stay.
     Map(Vec<(String, String)>),
 }
 

@@ -64,7 +64,7 @@ pub struct FailedCopy {
     pub destination: String,
     /// Rows that it has written, and that are there.
     pub rows_written: u64,
-    /// Why.
+    /// The reason of the failure.
     pub error: CopyError,
     /// The tables and files that the copy leaves behind, in words.
     pub left: Vec<String>,

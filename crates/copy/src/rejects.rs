@@ -35,7 +35,7 @@ pub struct Rejected<'a> {
     pub value: Option<&'a str>,
     /// Number of the server's error, or SQLSTATE of one found here.
     pub code: Option<String>,
-    /// Why.
+    /// The reason of the refusal.
     pub reason: String,
     /// The row in the file: its bytes, or the text decoded from them.
     pub raw: Option<&'a [u8]>,

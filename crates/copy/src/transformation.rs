@@ -77,7 +77,7 @@ pub struct UntransformedRow {
     pub value: Option<String>,
     /// Number of SQL Server's error; None for a value that no SQL type holds.
     pub number: Option<i32>,
-    /// Why, in SQL Server's words.
+    /// The reason, in SQL Server's words.
     pub reason: String,
 }
 

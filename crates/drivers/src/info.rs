@@ -26,7 +26,7 @@ enum Answer {
     Number(i64),
 }
 
-/// The asked codes, or all, each in a row: about a driver, and a database system and its version.
+/// Returns the requested codes, or all, each in a row: about a driver, and a database system and its version.
 ///
 /// # Errors
 /// None, as long as ADBC's schema is what it is.

@@ -11,24 +11,25 @@ use arrow::datatypes::{DataType, Field};
 
 use crate::refusal::wrong_schema;
 
-/// A result of one batch.
+/// Makes a result of one batch.
 pub fn one_batch(batch: RecordBatch) -> Box<dyn RecordBatchReader + Send> {
     let schema = batch.schema();
     Box::new(RecordBatchIterator::new([Ok(batch)], schema))
 }
 
-/// A column of texts.
+/// Makes a column of texts.
 pub fn strings<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     Arc::new(values.collect::<StringArray>())
 }
 
-/// A column of structures of a type, from its members' columns. Errors: columns that are not of that type.
+/// Makes a column of structures of a type, from its members' columns. Errors: columns that are not of that type.
 pub fn structs(data_type: &DataType, columns: Vec<ArrayRef>) -> Result<ArrayRef> {
     let DataType::Struct(fields) = data_type else { return Err(wrong_schema()) };
     Ok(Arc::new(StructArray::try_new(fields.clone(), columns, None)?))
 }
 
-/// A list for each parent, of children that `build` makes of all of them together; `None` is a NULL list. Errors: those of `build`.
+/// Makes a list for each parent, of children that `build` makes of all of them together; `None` is a NULL list. Errors: those
+/// of `build`.
 pub fn lists<'a, T: 'a>(
     parents: impl Iterator<Item = Option<&'a [T]>>,
     item: &DataType,

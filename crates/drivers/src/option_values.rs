@@ -5,7 +5,7 @@ use adbc_core::options::OptionValue;
 
 use crate::refusal::invalid;
 
-/// The text of an option. Errors: another type than text or a whole number.
+/// Returns the text of an option. Errors: another type than text or a whole number.
 pub fn text(key: &str, value: OptionValue) -> Result<String> {
     match value {
         OptionValue::String(text) => Ok(text),
@@ -14,7 +14,7 @@ pub fn text(key: &str, value: OptionValue) -> Result<String> {
     }
 }
 
-/// `true` or `false`, as ADBC writes them. Errors: anything else.
+/// Parses `true` or `false`, as ADBC writes them. Errors: anything else.
 pub fn flag(key: &str, value: OptionValue) -> Result<bool> {
     match text(key, value)?.as_str() {
         "true" | "1" => Ok(true),
@@ -23,7 +23,7 @@ pub fn flag(key: &str, value: OptionValue) -> Result<bool> {
     }
 }
 
-/// A number of at least 1. Errors: anything else.
+/// Parses a number of at least 1. Errors: anything else.
 pub fn count(key: &str, value: OptionValue) -> Result<u64> {
     let number = match value {
         OptionValue::Int(number) => u64::try_from(number).ok(),

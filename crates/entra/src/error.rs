@@ -9,7 +9,7 @@ pub enum EntraError {
     /// A necessary setting is absent or malformed.
     #[error("{0}")]
     Setting(String),
-    /// This way of signing in is not there on this machine. A chain goes on with the next one.
+    /// The way of signing in does not exist on this machine. A chain goes on with the next one.
     #[error("{0}")]
     Unavailable(String),
     /// The server names a place that was not allowed, so nothing was sent there.

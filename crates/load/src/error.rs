@@ -103,7 +103,7 @@ pub enum Error {
     /// Rows that are to be routed by partition cannot be.
     #[error("rows cannot go by partition: {reason}")]
     NoRouting {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A key of an upsert that cannot be one.
@@ -111,7 +111,7 @@ pub enum Error {
     UpsertKey {
         /// The key as given.
         column: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// Rows of an upsert's source have the same key, so it is not clear which of them to take.
@@ -146,7 +146,7 @@ pub enum Error {
     TableName {
         /// The name as given.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// The ledger has an unfinished load of the same name that is another load.
@@ -214,13 +214,13 @@ pub enum Error {
     NotAlone {
         /// The option that needs a connection of its own.
         wish: &'static str,
-        /// Why the load has one connection only.
+        /// The reason why the load has one connection only.
         place: &'static str,
     },
     /// A load's cost cannot be forecast.
     #[error("no forecast: {reason}")]
     NoForecast {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// The time for the whole load is over.

@@ -132,7 +132,7 @@ impl OrderEvidence for () {}
 enum Kept {
     /// The values still differ, in the same direction.
     Values,
-    /// They become equal where they are rounded, and never change places.
+    /// The values become equal where they are rounded, and never change places.
     Order,
 }
 

@@ -37,7 +37,7 @@ const WORKFLOW_INTERACTIVE: u8 = 3;
 const PACKET_SIZE_CLEAR_BYTES: u16 = 32764;
 const PACKET_SIZE_ENCRYPTED_BYTES: u16 = 16380;
 
-/// Why there is no session although the server was reached.
+/// An error after the server was reached and before there is a session.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {

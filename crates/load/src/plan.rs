@@ -60,7 +60,7 @@ pub struct LoadPlan {
     pub routes: bool,
     /// The most connections that may load at a time, if their number is found by measuring.
     pub writers_max: usize,
-    /// Why.
+    /// The reason for the number of writers.
     pub writers_reason: &'static str,
     /// Every choice, in the order in which it is printed.
     pub choices: Vec<Choice>,
@@ -84,7 +84,7 @@ pub struct Choice {
     pub setting: &'static str,
     /// The choice.
     pub value: String,
-    /// Why.
+    /// The reason for the choice.
     pub reason: String,
 }
 

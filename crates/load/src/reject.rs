@@ -12,13 +12,13 @@ use crate::{error::ServerError, source::Origin};
 pub struct RejectedRow {
     /// The place of the row in its source.
     pub origin: Origin,
-    /// Why it is refused.
+    /// The reason of the refusal.
     pub reason: RejectReason,
     /// The row itself, with the source's columns; no row if the source could not read it.
     pub batch: RecordBatch,
 }
 
-/// Why a row is refused.
+/// The reason why a row is refused.
 #[derive(Debug, Clone)]
 pub enum RejectReason {
     /// The source could not make a row of it.

@@ -107,7 +107,7 @@ impl RetryPolicy {
     }
 }
 
-/// Why an error is transient.
+/// The reason why an error is transient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transient {
     /// The server's error has this number.

@@ -32,7 +32,7 @@ enum Slot {
     Closed,
 }
 
-/// Why a client was not lent.
+/// The reason why a client was not lent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
     /// A request is under way, or a result is not read to its end.

@@ -61,7 +61,7 @@ struct Chosen {
     plan: Option<StagePlan>,
     stage: Option<Stage>,
     is_made: bool,
-    /// It was tried to make the stage: the answer to that may have been lost.
+    /// True once the creation of the stage was tried: the answer to that may have been lost.
     is_tried: bool,
 }
 

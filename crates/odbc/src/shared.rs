@@ -27,7 +27,7 @@ impl Shared {
         self.connection.lock().map_err(|_| poisoned())
     }
 
-    /// A table's name with those of its catalogue and schema.
+    /// Returns a table's name with those of its catalogue and schema.
     pub(crate) fn full_name(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> String {
         let parts = [catalog, schema, Some(table)].into_iter().flatten();
         let parts: Vec<String> = parts.map(|part| quoted(part, self.quote)).collect();

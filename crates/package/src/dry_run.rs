@@ -30,7 +30,7 @@ pub struct DryRun {
 /// A task as it would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedTask {
-    /// Its name with those of the groups around it.
+    /// The name of the task with those of the groups around it.
     pub task: String,
     /// The word of its kind.
     pub kind: &'static str,
@@ -40,7 +40,7 @@ pub struct PlannedTask {
     pub settings: Vec<(String, String)>,
     /// The choices that a copy would make; empty for other tasks.
     pub plan: Vec<String>,
-    /// Why a copy has no plan yet.
+    /// The reason why a copy has no plan yet.
     pub without_plan: Option<String>,
     /// True if `--from` and `--only` leave the task out.
     pub is_left_out: bool,

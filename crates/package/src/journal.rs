@@ -91,7 +91,7 @@ pub struct EndRecord {
 /// The journal's record of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PastTask {
-    /// It began, and nothing says that it ended.
+    /// True if the task began, and no entry says that it ended.
     pub is_interrupted: bool,
     /// The last end of the task.
     pub end: Option<EndRecord>,

@@ -19,7 +19,7 @@ const TICKS: u64 = 10_000_000;
 pub struct Scalar {
     /// The type of the value.
     pub kind: Kind,
-    /// Its text, in the one form that its type has.
+    /// The text of the value, in the one form that its type has.
     pub text: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 use crate::secrets::{self, KnownSecrets, SecretError};
 use crate::template::{Form, Part, Template, TemplateError};
 
-/// Why a text has no value.
+/// An error in a text's variables.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
     /// No such variable.

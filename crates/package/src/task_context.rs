@@ -16,7 +16,7 @@ use crate::task_error::TaskError;
 pub(crate) struct TaskContext<'a> {
     pub run: &'a RunContext<'a>,
     pub step: &'a Step,
-    /// Its name with those of the groups around it, and its round.
+    /// The name of the task with those of the groups around it, and its round.
     pub path: &'a str,
     pub scope: &'a Scope,
     pub server: Server<'a>,

@@ -8,7 +8,7 @@ use crate::scope::ScopeError;
 pub struct TaskError {
     /// A description of the failure.
     pub message: String,
-    /// It is not known whether the last statement or request took effect.
+    /// True if the last statement or request may or may not have taken effect.
     pub is_in_doubt: bool,
     /// Another attempt cannot help.
     pub is_final: bool,

@@ -27,7 +27,7 @@ pub struct Typed {
     pub expr: Expr,
     /// The type of the value.
     pub sql_type: SqlType,
-    /// Its collation, if it has one other than the default.
+    /// The collation of the value, if it has one other than the default.
     pub collation: Option<Collation>,
     /// True if COLLATE set the collation, which then takes precedence over those of columns.
     pub explicit: bool,
@@ -102,7 +102,7 @@ impl Typed {
         self
     }
 
-    /// This expression with the collation that an operation on several values has.
+    /// Applies the collation that an operation on several values has.
     pub fn collated(mut self, (collation, explicit): (Option<Collation>, bool)) -> Typed {
         self.collation = collation;
         self.explicit = explicit;

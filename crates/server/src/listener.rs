@@ -36,7 +36,7 @@ use crate::options::{DataLocation, Entra, ServerOptions};
 use crate::serving::{FIRST_SPID, Front, Guesses, STACK_BYTES, Shared, SpillDirectory};
 use crate::transport::{CertificateError, TlsIdentity};
 
-/// Why a server could not start.
+/// An error by which a server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address cannot be listened on.

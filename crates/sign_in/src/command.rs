@@ -11,13 +11,13 @@ const OUTPUT_MAX_BYTES: u64 = 256 << 10;
 /// From one look at a program that has closed its output to the next.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Why a program printed nothing of use.
+/// An error of a program that should have printed a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The program cannot be started.
     #[error("cannot be started: {0}")]
     Start(#[source] io::Error),
-    /// It has not ended in time, and was killed.
+    /// The program did not end in time, and was killed.
     #[error("did not end within {} s", .0.as_secs())]
     TimedOut(Duration),
     /// The output of the program cannot be read.

@@ -14,7 +14,7 @@ use crate::program::{PROGRAM, PROGRAM_VARIABLE, VERB};
 /// As much of the program's last words as an error repeats.
 const LAST_WORDS_MAX_BYTES: u64 = 2000;
 
-/// Why there is no sign-in.
+/// An error of the sign-in.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignInError {

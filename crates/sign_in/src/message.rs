@@ -55,7 +55,7 @@ pub struct Reply {
     /// The client's principal, when a sign-in was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// Why there is no sign-in, and what helps. Nothing follows it.
+    /// The reason why there is no sign-in, with advice. Nothing follows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -28,7 +28,7 @@ pub enum Password {
     Keyring(String),
 }
 
-/// Why there is no password. No variant carries one.
+/// The reason why there is no password. No variant carries one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PasswordError {
@@ -144,7 +144,7 @@ fn of_command(command: Command) -> Result<Secret, CommandProblem> {
 enum CommandProblem {
     /// There is no such program.
     Missing,
-    /// It did something else than printing a password.
+    /// The command did something else than printing a password.
     Failed(String),
 }
 

@@ -129,9 +129,9 @@ pub struct FileSpec {
 /// FILEGROWTH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// By this many bytes; 0: not at all.
+    /// A number of bytes; 0 for no growth.
     Bytes(u64),
-    /// By this share of the size.
+    /// A share of the size.
     Percent(u16),
 }
 

@@ -146,7 +146,7 @@ messages! {
     NUMBER_OUT_OF_RANGE [1]: 1007, 15, 1, "The number '{:.128}' is out of the range for numeric representation (maximum precision 38).";
     /// An undeclared table variable.
     UNDECLARED_TABLE [1]: 1087, 15, 2, "Must declare the table variable \"{}\".";
-    /// This session was chosen as the deadlock victim.
+    /// The session was chosen as the deadlock victim.
     DEADLOCK [1]: 1205, 13, 51, "Transaction (Process ID {}) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction.";
     /// A lock was not granted in time.
     LOCK_TIMEOUT [0]: 1222, 16, 51, "Lock request time out period exceeded.";

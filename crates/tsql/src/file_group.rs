@@ -9,8 +9,8 @@ pub type WrittenGroup = Option<String>;
 /// The file groups of a table; None: the default file group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FileGroups {
-    /// Of its rows (`ON`), and of indexes that name none.
+    /// The group of the rows (`ON`), and of indexes that name none.
     pub rows: Option<String>,
-    /// Of its large values (`TEXTIMAGE_ON`); None: where its rows go.
+    /// The group of the large values (`TEXTIMAGE_ON`); `None` puts them with the rows.
     pub large_values: Option<String>,
 }

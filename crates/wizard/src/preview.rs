@@ -57,7 +57,7 @@ pub struct PreviewRow {
 pub struct PreviewRefused {
     /// The place of the row.
     pub place: String,
-    /// Why.
+    /// The reason of the refusal.
     pub reason: String,
 }
 

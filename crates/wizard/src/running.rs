@@ -52,7 +52,7 @@ pub struct RefusedRow {
     pub column: String,
     /// The value.
     pub value: String,
-    /// Why.
+    /// The reason of the refusal.
     pub reason: String,
 }
 

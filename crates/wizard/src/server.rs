@@ -39,7 +39,7 @@ pub struct Options {
     pub source: Option<String>,
 }
 
-/// Why the wizard could not be started.
+/// An error by which the wizard cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The port is taken, or may not be used.

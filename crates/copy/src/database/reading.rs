@@ -46,7 +46,7 @@ pub(super) struct Reading {
 
 /// A column of a query: how it is asked for, and what becomes of it.
 pub(super) struct Wanted {
-    /// Its expression over the column `name`; `None`: as it is.
+    /// The expression over the column `name`; `None` reads the column unchanged.
     pub(super) cast: Option<String>,
     pub(super) field: Field,
 }

@@ -23,7 +23,7 @@ const REQUIRED: [(&str, &str); 6] = [
 /// An option that differs from its default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenOption {
-    /// Its name as the command spells it, without the dashes.
+    /// The name of the option as the command spells it, without the dashes.
     pub name: String,
     /// The key of the option in TOML.
     pub key: String,

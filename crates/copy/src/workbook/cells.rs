@@ -9,7 +9,7 @@ use calamine::{Data, DataRef, Range, Reader as _, Sheets};
 const HELD_BYTES_MAX: u64 = 4 << 30;
 /// Cells that a sheet may stand for, empty ones counted, if hardly any of them holds something.
 const SPARSE_CELLS_MAX: u64 = 200_000_000;
-/// Of so many cells one holds something, or the sheet is a sparse one.
+/// The share of cells below which a sheet counts as sparse: one in this many holds something.
 const SPARSE: u64 = 20;
 
 /// A cell that holds something.
@@ -221,7 +221,7 @@ impl SheetCells {
 /// A row with at least one cell.
 #[derive(Clone, Copy)]
 pub struct FilledRow<'a> {
-    /// Its place among the rows that [`SheetCells::height`] counts.
+    /// The place of the row among those that [`SheetCells::height`] counts.
     pub index: usize,
     first_column: u32,
     width: usize,

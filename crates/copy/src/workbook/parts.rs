@@ -15,7 +15,7 @@ pub const COLUMNS_MAX: u32 = 16_384;
 pub const ROWS_MAX: u32 = 1 << 20;
 /// Bytes that a part may have whatever it was packed to.
 const UNPACKED_FREE: u64 = 256 << 20;
-/// So many times its packed size a larger part may have: text of cells packs to a tenth or a hundredth.
+/// The largest ratio of a larger part's size to its packed size: text of cells packs to a tenth or a hundredth.
 const UNPACKED_RATIO: u64 = 400;
 /// Bytes of all parts, unpacked.
 const UNPACKED_MAX: u64 = 16 << 30;

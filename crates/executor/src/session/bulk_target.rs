@@ -11,7 +11,7 @@ pub struct BulkTarget {
     pub table: ObjectName,
     /// For each declared column, in order: its name and its position in the table.
     pub columns: Vec<(String, usize)>,
-    /// Their types as the statement declares them; none for loads from elsewhere.
+    /// The types of the columns as the statement declares them; none for loads from elsewhere.
     pub types: Vec<SqlType>,
     /// The statement's options.
     pub hints: BulkHints,

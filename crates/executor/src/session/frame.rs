@@ -36,7 +36,7 @@ pub(crate) enum Flow {
 /// A scope: a batch, or the text of sp_executesql.
 pub(crate) struct Frame {
     variables: HashMap<String, (Datum, SqlType)>,
-    /// Those among them that are parameters, in lower case.
+    /// The variables that are parameters, in lower case.
     parameters: Vec<String>,
     /// Tables that the scope is given when it begins.
     pub tables: Vec<(String, VariableTable)>,

@@ -56,7 +56,7 @@ pub struct Session {
     pub(crate) settings: Settings,
     pub(crate) database: String,
     pub(crate) work: Work,
-    /// Its entry among the sessions that are open.
+    /// The session's entry among those that are open.
     pub seat: registry::Place,
     /// The cancellation of the running request.
     pub cancellation: Cancellation,

@@ -75,7 +75,7 @@ pub enum ConfigError {
     Unsupported {
         /// The canonical keyword.
         keyword: &'static str,
-        /// Why, and what to do instead.
+        /// The reason, with advice.
         reason: &'static str,
     },
     /// `${env:NAME}` names a variable that is not set (or not Unicode).

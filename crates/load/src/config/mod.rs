@@ -37,7 +37,7 @@ pub enum Auth {
     SqlLogin {
         /// The login.
         user: String,
-        /// Its password, or the place that has it.
+        /// The password of the login, or the place that has it.
         password: Password,
     },
     /// A Microsoft Entra access token for the resource `https://database.windows.net/`, obtained elsewhere.

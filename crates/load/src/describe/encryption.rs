@@ -23,7 +23,7 @@ pub struct ColumnEncryption {
     pub algorithm: String,
     /// The number of the column encryption key.
     pub key_id: i64,
-    /// Its name, unless this login may not see it.
+    /// The name of the key, unless this login may not see it.
     pub key: Option<String>,
     /// The database that has the key, if it is another one.
     pub key_database: Option<String>,

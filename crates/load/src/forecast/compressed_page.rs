@@ -61,7 +61,7 @@ struct PagePlan {
 struct Fit {
     rows: usize,
     bytes: usize,
-    /// Of them those in front of the rows.
+    /// The bytes in front of the rows, out of `bytes`.
     information_bytes: usize,
 }
 

@@ -155,7 +155,7 @@ pub enum Measured {
     Reading {
         /// Rows a second.
         rows_per_second: f64,
-        /// Why nothing was loaded.
+        /// The reason why nothing was loaded.
         reason: String,
     },
 }

@@ -17,7 +17,7 @@ use crate::{
 
 /// A probe ends after so long.
 const TIME_MAX: Duration = Duration::from_secs(2);
-/// Its first load takes such a part of the rows, and so many at most.
+/// The part of the rows in a probe's first load (one in 8), and their largest number.
 const FIRST_PART: usize = 8;
 const FIRST_ROWS: usize = 4096;
 

@@ -31,14 +31,14 @@ pub(super) struct Arrival {
     pub factor: f64,
     /// The rows of the sample at which batches end.
     pub batch_ends: Vec<usize>,
-    /// Of two batches the second one comes first.
+    /// True if the second of two batches comes first.
     pub is_out_of_turn: bool,
     pub table_lock: bool,
     /// The table has no rows.
     pub is_empty: bool,
     /// The recovery model lets extents be logged in place of pages.
     pub may_be_minimal: bool,
-    /// So few rows that a server adds them one by one.
+    /// True if there are so few rows that a server adds them one by one.
     pub is_few: bool,
 }
 

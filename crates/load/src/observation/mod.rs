@@ -28,7 +28,7 @@ pub struct Observation<'a> {
     started: Instant,
     asks: bool,
     log_before: Option<u64>,
-    /// Of the caller's session, which one of the writers uses.
+    /// The waits of the caller's session, which one of the writers uses.
     waits_before: SessionWaits,
     state: Mutex<State>,
 }

@@ -20,7 +20,7 @@ pub(super) struct Chunk {
     pub(super) source: usize,
     /// The lane whose rows they are. Without one they are all rows of their numbers.
     pub(super) lane: Option<usize>,
-    /// Its rows' numbers in the source, those that cannot be loaded included. A part begins where its chunk does.
+    /// The numbers of the rows in the source, including those that cannot be loaded. A part begins where its chunk does.
     pub(super) rows: Range<u64>,
     /// The rows, without those of the chunk's parts that were handed over before.
     pub(super) batches: Vec<SourceBatch>,
@@ -38,7 +38,7 @@ const PAUSES_WORTH: u32 = 10;
 /// Bytes of a chunk that is in memory as a whole. Two of a writer may be.
 const BYTES_MIN: u64 = 64 << 10;
 const BYTES_MAX: u64 = 20 << 20;
-/// So many are enough unless the pause takes more than one part in [`PAUSES_SMALL`] of the chunk's time.
+/// The size that is enough unless the pause takes more than one part in [`PAUSES_SMALL`] of the chunk's time.
 const BYTES_ENOUGH: u64 = 8 << 20;
 const PAUSES_SMALL: u32 = 50;
 /// The size of the first chunks, until the writers' pace is known.

@@ -19,7 +19,7 @@ pub(super) struct LaneReader<'a> {
     router: &'a Router,
     shared: &'a Shared<'a>,
     chunks: LaneChunks<'a>,
-    /// Of each lane: the rows that an earlier run has committed, and what compares them.
+    /// The committed rows of an earlier run, and their comparer, for each lane.
     before: Vec<(RowRanges, Option<Comparer<'a>>)>,
     /// The rows that an earlier run has refused, and passed over for good.
     refused: RowRanges,

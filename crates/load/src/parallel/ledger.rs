@@ -59,7 +59,7 @@ pub struct Ledger {
     state: LoadState,
     rows: u64,
     sources: Vec<Vec<CommittedChunk>>,
-    /// By which rule rows belong to lanes, as a text. It stays for the whole load.
+    /// The rule by which rows belong to lanes, as text. It stays for the whole load.
     lane_rule: OnceLock<String>,
     /// The table that the load began with, and that of its name now.
     pub(super) target: LedgerTarget,
@@ -68,7 +68,7 @@ pub struct Ledger {
 /// Rows that one transaction committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommittedChunk {
-    /// Their numbers in the source, those of refused rows included.
+    /// The numbers of the rows in the source, including refused ones.
     pub rows: Range<u64>,
     /// The lane whose rows they are: others of these numbers are elsewhere. `None`: all rows of these numbers.
     pub lane: Option<usize>,

@@ -47,7 +47,7 @@ impl Default for ParallelOptions<'_> {
 
 /// Hears of commits and of writers as they come and go, from the threads of the writers.
 pub trait CommitWatch: Sync {
-    /// This many rows are about to be committed.
+    /// Hears that this many rows are about to be committed.
     fn begins(&self, _rows: u64) {}
     /// Hears that a commit of this many rows has ended, with success or not. A commit in doubt has not ended.
     fn ended(&self, _rows: u64, _committed: bool) {}

@@ -27,14 +27,14 @@ pub(super) struct ChunkQueue<'a> {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Queued>,
-    /// Of the waiting chunks that have a lane.
+    /// The bytes of the waiting chunks that have a lane.
     lane_bytes: u64,
     readers: usize,
     /// Nobody takes chunks any more.
     is_closed: bool,
-    /// Of each lane that a writer has: the writer, and how many of its chunks are not done.
+    /// The writer of each lane that has one, and the number of its chunks that are not done.
     lanes: BTreeMap<usize, (usize, usize)>,
-    /// Of each writer that has lanes: the lane of its latest chunk.
+    /// The lane of the latest chunk of each writer that has lanes.
     latest: BTreeMap<usize, usize>,
     /// Writers that have no lane and wait for a chunk.
     idle: usize,

@@ -8,7 +8,7 @@ use super::state::Pace;
 const CHUNKS_JUDGED: usize = 1;
 /// A single writer shows its pace by so many.
 const CHUNKS_MIN: usize = 3;
-/// So many times the writers are tried at first, and half as many if these do not pay.
+/// The factor by which the number of writers grows at first; half of it if that does not pay.
 const STRIDE: usize = 4;
 /// Twice the writers must bring this much at least, or they are taken back.
 const GAIN_MIN: f64 = 1.25;

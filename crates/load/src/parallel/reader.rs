@@ -58,7 +58,7 @@ struct Reader<'a> {
     chunker: Chunker<'a>,
     done: RowRanges,
     comparer: Option<Comparer<'a>>,
-    /// Of a source whose rows go by lane.
+    /// The lane reader of a source whose rows go by lane.
     lanes: Option<LaneReader<'a>>,
     busy: Duration,
     helpers_cpu: Duration,

@@ -34,7 +34,7 @@ pub struct RetryNote {
     pub at: Duration,
     /// The writer, from 0.
     pub writer: usize,
-    /// Why the error is transient.
+    /// The reason why the error is transient.
     pub reason: String,
     /// The error.
     pub error: String,

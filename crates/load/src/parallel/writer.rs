@@ -34,7 +34,7 @@ use crate::{
 
 /// Pieces between a writer's encoder and its socket.
 const PIECES_MAX: usize = 8;
-/// The same for a writer that is alone: what can be encoded while the server commits.
+/// The pieces between encoder and socket of a writer that is alone: enough to encode while the server commits.
 const PIECES_MAX_ALONE: usize = 24;
 /// The interval at which a waiting writer checks whether the load is to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
@@ -131,7 +131,7 @@ struct Writer<'a, 'c> {
 struct Part {
     /// The range of the chunk's good rows.
     held: Range<usize>,
-    /// Why the last attempt failed; `None` before the first.
+    /// The error of the last attempt; `None` before the first.
     failed: Option<Error>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Search {
     pub(crate) ranges: usize,
     /// An index begins with the key, so that looking for one value is cheap.
     pub(crate) has_index: bool,
-    /// Why all keys may not be read, if nothing else helps.
+    /// The reason why all keys may not be read, if nothing else helps.
     pub(crate) no_scan: Option<&'static str>,
 }
 

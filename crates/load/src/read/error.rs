@@ -11,7 +11,7 @@ pub enum ReadError {
     Split {
         /// The column.
         column: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// Options that exclude each other, or that this source does not allow.

@@ -18,7 +18,7 @@ pub struct SplitKey {
     pub is_descending: bool,
     /// The name of its collation, if it is text.
     collation: Option<String>,
-    /// Its code page is not that in which parameters travel, and so they are converted at the server.
+    /// True if the column's code page differs from that of parameters, so that they are converted at the server.
     is_converted: bool,
 }
 

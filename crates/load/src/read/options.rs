@@ -15,7 +15,7 @@ pub(crate) const AUTO_READERS_MAX: usize = 16;
 /// The number of connections that read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
-    /// This many, if there are as many ranges.
+    /// A fixed number of connections, if there are as many ranges.
     Count(usize),
     /// One at first, and more while that makes the read faster.
     Auto,

@@ -60,7 +60,7 @@ pub struct SplitPlan {
     pub choices: Vec<Choice>,
     /// ORDER BY of every statement, or nothing.
     pub(crate) order: String,
-    /// So many neighbouring ranges may be read as one, while many are left.
+    /// The number of neighbouring ranges that may be read as one, while many are left.
     pub(crate) joined_max: usize,
     /// The columns of a unique key in whose order rows come: where to go on behind a row.
     pub(crate) unique_key: Vec<SplitKey>,

@@ -8,13 +8,13 @@ pub const ACTION_COLUMN: &str = "__bulkwire_action";
 /// The effect of a row on the table's row with the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowAction {
-    /// It is new. A row with its key is an error.
+    /// The row is new. A row with its key is an error.
     Insert,
-    /// It replaces the values of the row with its key. Without one it does nothing.
+    /// The row replaces the values of the row with its key. Without one it does nothing.
     Update,
-    /// It replaces the values of the row with its key, or else is new.
+    /// The row replaces the values of the row with its key, or else is new.
     Upsert,
-    /// It removes the row with its key. Without one it does nothing.
+    /// The row removes the row with its key. Without one it does nothing.
     Delete,
 }
 

@@ -36,7 +36,7 @@ pub enum StageError {
         mode: &'static str,
         /// The strategy, or the setting.
         setting: &'static str,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
     /// A strategy for an empty table, and the table is not.

@@ -15,7 +15,7 @@ use crate::{
 /// Smaller sources are about one batch, which a table lock and one sort serve as well.
 const SOURCE_BYTES_MIN: u64 = 32 << 20;
 
-/// So much of a source has to be seen before it is known that a heap could pay.
+/// The bytes of a source that must be seen before a heap is known to pay.
 pub(crate) const SEEN_BYTES_MIN: u64 = SOURCE_BYTES_MIN;
 
 /// Says why a heap comes first.

@@ -27,9 +27,9 @@ pub struct Merge {
 /// The effect of a stage's rows on the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeKind {
-    /// Those with a known key update it, the others are inserted.
+    /// Rows with a known key update it, the others are inserted.
     Upsert,
-    /// Those with a known key do nothing, the others are inserted.
+    /// Rows with a known key do nothing, the others are inserted.
     InsertNew,
     /// Each row names its own [action](super::RowAction).
     ByAction,
@@ -49,7 +49,7 @@ struct MergeColumn {
 /// The comparison that detects a changed value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
-    /// By the type's own equality.
+    /// The type's own equality.
     Value,
     /// Byte by byte: equal text may differ in case and trailing blanks, and equal times in their offset.
     Bytes,

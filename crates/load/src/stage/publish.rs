@@ -46,13 +46,14 @@ pub enum How {
         /// The server's words.
         refusal: String,
     },
-    /// By UPDATE and INSERT.
+    /// The rows came by UPDATE and INSERT.
     Merged,
-    /// By DELETE, UPDATE and INSERT, as each row says.
+    /// The rows came by DELETE, UPDATE and INSERT, as each row says.
     Directed,
-    /// By INSERT, because the target had got rows meanwhile, or the server refused to switch and the target cannot be replaced.
+    /// The rows came by INSERT, because the target had got rows meanwhile, or the server refused to switch and the target
+    /// cannot be replaced.
     Inserted {
-        /// Why the server refused SWITCH, if that was the reason.
+        /// The server's refusal of SWITCH, if that was the reason.
         refusal: Option<String>,
     },
 }

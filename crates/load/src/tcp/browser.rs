@@ -20,7 +20,7 @@ const RESPONSE_LEN_MAX: usize = 3 + 1024;
 const ATTEMPTS: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Why the port of an instance stayed unknown.
+/// The reason why the port of an instance stayed unknown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BrowserError {

@@ -22,7 +22,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Between further probes. A host that is gone is so noticed within a minute or two, whatever the system's own settings.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Why no TCP connection could be opened.
+/// An error of opening a TCP connection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {

@@ -24,9 +24,9 @@ const WRAPPED: &[&SupportedProtocolVersion] = &[&TLS12];
 
 /// The certificates that the client trusts.
 pub(super) enum Trust {
-    /// These roots, for a certificate of this name.
+    /// Trusts these roots, for a certificate of this name.
     Roots { expected: ServerName<'static>, roots: RootCertStore },
-    /// This certificate and no other, whatever its name and dates.
+    /// Trusts this certificate and no other, whatever its name and dates.
     Pinned(CertificateDer<'static>),
     /// Any certificate: the user has asked for this explicitly.
     Anything,

@@ -28,7 +28,7 @@ use recorder::Recorder;
 /// The protocol name that TDS 8.0 negotiates (ALPN).
 pub const ALPN: &[u8] = b"tds/8.0";
 
-/// Why there is no TLS session.
+/// An error of a TLS handshake or its settings.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {

@@ -1,6 +1,6 @@
 //! Errors of files that are no package of SSIS.
 
-/// Why a file cannot be translated at all.
+/// An error by which a file cannot be translated at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// Neither UTF-8 nor UTF-16.

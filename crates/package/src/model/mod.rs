@@ -106,7 +106,7 @@ pub struct DeclaredVariable {
     /// The type of the variable.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// Its value unless `--set` gives another. Without it, `--set` has to.
+    /// The default value. Without it, `--set` has to give one.
     pub default: Option<Plain>,
     /// The purpose of the variable.
     pub description: Option<String>,

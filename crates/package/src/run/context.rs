@@ -19,7 +19,7 @@ pub struct RunContext<'a> {
     pub run: String,
     /// The journal.
     journal: Mutex<Journal>,
-    /// Why the journal can no longer be written; nothing begins then.
+    /// The error by which the journal can no longer be written; nothing begins then.
     broken: Mutex<Option<JournalError>>,
     /// Hears what happens.
     pub observer: &'a dyn Observer,

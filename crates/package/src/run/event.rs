@@ -50,7 +50,7 @@ pub enum Event<'a> {
         attempt: u32,
         /// The wait before it.
         wait: Duration,
-        /// Why.
+        /// The reason of the failure.
         reason: &'a str,
     },
     /// A task has ended, or does not run.

@@ -11,7 +11,7 @@ use crate::run::selection::Selection;
 use crate::run::step::run_step;
 use crate::scope::Scope;
 
-/// Why a task does not begin.
+/// The reason why a task does not begin.
 const INTERRUPTED: &str = "the run was interrupted";
 
 /// The tasks of a package or a group, and what surrounds them.

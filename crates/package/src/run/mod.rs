@@ -39,7 +39,7 @@ pub struct RunOptions<'a> {
     pub set: Vec<(String, String)>,
     /// The journal; by default beside the package.
     pub state: Option<PathBuf>,
-    /// These tasks, and everything behind them, and nothing else.
+    /// The tasks to begin with: they and everything behind them run.
     pub from: Vec<String>,
     /// The only tasks to run, if any are named.
     pub only: Vec<String>,

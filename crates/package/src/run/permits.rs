@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// So many permits, each of which one task holds while it works.
+/// A number of permits, each of which one task holds while it works.
 #[derive(Debug)]
 pub struct Permits {
     free: Mutex<usize>,

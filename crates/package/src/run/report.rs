@@ -45,7 +45,7 @@ impl Outcome {
 /// The report of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskReport {
-    /// Its name, with those of the groups around it: `publish/swap`; in a loop `load[2]`, counted from 0.
+    /// The name of the task, with those of the groups around it: `publish/swap`; in a loop `load[2]`, counted from 0.
     pub task: String,
     /// The word of its kind.
     pub kind: &'static str,
@@ -63,7 +63,7 @@ pub struct TaskReport {
     pub rows: Option<u64>,
     /// Rows that it refused.
     pub refused: u64,
-    /// Why it failed or did not run.
+    /// The reason why it failed or did not run.
     pub message: Option<String>,
     /// Further remarks of the task.
     pub notes: Vec<String>,
@@ -113,7 +113,7 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// The duration of the present part of the run.
     pub elapsed: Duration,
-    /// Its tasks, in the order in which they ended.
+    /// The tasks, in the order in which they ended.
     pub tasks: Vec<TaskReport>,
 }
 

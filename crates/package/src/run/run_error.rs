@@ -3,7 +3,7 @@
 use crate::journal::JournalError;
 use crate::scope::ScopeError;
 
-/// Why nothing ran, or why a run had to stop.
+/// An error by which nothing ran, or a run had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Another run of the package is under way, or its journal cannot be used.

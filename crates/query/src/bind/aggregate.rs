@@ -62,7 +62,7 @@ enum Owner<'s> {
     Query,
     /// A grouped query's around it.
     Around(&'s Scope<'s>),
-    /// That of a query around it that is not grouped, or not yet.
+    /// The aggregate belongs to a query around it that is not grouped, or not yet.
     Ungrouped,
 }
 

@@ -112,7 +112,7 @@ pub struct ScalarFunction {
 /// A table as queries see it.
 #[derive(Debug, Clone)]
 pub struct BoundTable {
-    /// Its columns, in the order of the provider's schema.
+    /// The columns of the table, in the order of the provider's schema.
     pub columns: Vec<OutputColumn>,
     /// The source of its rows. The schema has the Exact types and no metadata.
     pub provider: Arc<dyn TableProvider>,
@@ -123,7 +123,7 @@ pub struct BoundTable {
 pub struct JoinedRows {
     /// Each column with the name of its table.
     pub columns: Vec<(String, OutputColumn)>,
-    /// Their values in the Exact form; the names of its fields only need to be unique.
+    /// The values of the rows in the Exact form; the names of its fields only need to be unique.
     pub batch: arrow::array::RecordBatch,
 }
 

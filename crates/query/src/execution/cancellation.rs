@@ -63,7 +63,7 @@ impl Cancellation {
 pub struct StopOnDrop {
     /// The cancellation to trigger.
     pub cancellation: Cancellation,
-    /// Its task, if it has one of its own.
+    /// The request's task, if it has its own.
     pub task: Option<AbortHandle>,
 }
 

@@ -15,7 +15,7 @@ use tsql::SqlError;
 #[derive(Debug, Clone)]
 pub struct PlainQuery {
     table: StoredTable,
-    /// Of the table, for each column of the result.
+    /// The table's column for each column of the result.
     positions: Vec<usize>,
     /// The rows, exactly, in the order of the clustered key; None: all, in any order.
     range: Option<KeyRange>,

@@ -23,7 +23,7 @@ impl PlanOperator {
         PlanOperator { text: text.into(), inputs }
     }
 
-    /// Its line and those of its inputs, each deeper than the one above.
+    /// Lists the operator's line and those of its inputs, each deeper than the one above.
     pub fn write(&self, depth: usize, lines: &mut Vec<String>) {
         lines.push(format!("{:width$}|--{}", "", self.text, width = 2 + 5 * depth));
         for input in &self.inputs {

@@ -22,7 +22,7 @@ const KEPT_BYTES: usize = 64 << 20;
 /// Rows of a query that has come to its end.
 pub(crate) struct Spool {
     kept: VecDeque<RecordBatch>,
-    /// Those in a file, which goes with it.
+    /// The rows in a file, which is removed with the spool.
     rest: Option<SendableRecordBatchStream>,
 }
 

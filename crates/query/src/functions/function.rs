@@ -27,13 +27,13 @@ pub struct Signature {
     pub written: Option<&'static str>,
     /// The type of its value, as the page names it.
     pub returns: &'static str,
-    /// Its time is at most proportional to its arguments' length, and it reads no rows.
+    /// True if its time is at most proportional to its arguments' length, and it reads no rows.
     pub is_light: bool,
     /// `(*)` is a call.
     pub takes_star: bool,
     /// The call may have WITHIN GROUP.
     pub within_group: bool,
-    /// Its text is JSON, which is put into other JSON unchanged.
+    /// True if its text is JSON, which is put into other JSON unchanged.
     pub makes_json: bool,
 }
 

@@ -125,7 +125,7 @@ impl Known {
 #[derive(Debug)]
 struct Frame {
     kind: MovingKind,
-    /// Of each row of the first part, the first row last, what is known of it and of those behind it in its part.
+    /// The moments of each row of the first part and of those behind it there, the first row last.
     first: Vec<Known>,
     /// The rows of the last part.
     last: Vec<Option<f64>>,

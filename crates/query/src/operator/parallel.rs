@@ -34,7 +34,8 @@ pub enum Streams {
     Several(Vec<ResultStream>),
 }
 
-/// Why rows are not written by several threads. Names are those of NonParallelPlanReason in SQL Server's plans where it has one.
+/// The reason why rows are not written by several threads. Names are those of NonParallelPlanReason in SQL Server's plans
+/// where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SerialReason {
     /// MAXDOP is 1, or there is one processor.

@@ -16,7 +16,7 @@ pub struct TextColumn {
     pub sql_type: SqlType,
     /// The table that it is a column of, as the query calls it.
     pub table: Option<String>,
-    /// Its text is JSON or XML and is put in unchanged.
+    /// True if the text is JSON or XML and is put in unchanged.
     pub nested: bool,
 }
 

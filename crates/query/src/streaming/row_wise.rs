@@ -73,13 +73,13 @@ pub struct Portion {
 /// A row of the stream for which a value could not be computed.
 #[derive(Debug, Clone)]
 pub struct FailedRow {
-    /// Its index in the batch of the stream.
+    /// The index of the row in the batch of the stream.
     pub row: usize,
     /// The column of the result, if it is known.
     pub column: Option<String>,
     /// The first value that the expression reads, as text.
     pub value: Option<String>,
-    /// Why.
+    /// The error of the row.
     pub error: SqlError,
 }
 

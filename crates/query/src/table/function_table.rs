@@ -54,7 +54,7 @@ pub type RowsKernel = Arc<dyn Fn(&[Datum]) -> std::result::Result<FunctionRows, 
 pub struct TableFunction {
     /// The columns of the table.
     pub columns: Vec<OutputColumn>,
-    /// Its rows; each has a datum for every column.
+    /// Computes the rows; each has a datum for every column.
     pub rows: RowsKernel,
     /// For a user's function: its name, and the types that its arguments are converted to.
     pub parameters: Option<(String, Vec<SqlType>)>,

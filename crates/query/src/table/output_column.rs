@@ -9,7 +9,7 @@ use tds::{Collation, ColumnFlags, SqlType};
 /// A column of a table or of a result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputColumn {
-    /// Its name as users see it; empty for an expression without alias.
+    /// The name of the column as users see it; empty for an expression without alias.
     pub name: String,
     /// Type.
     pub sql_type: SqlType,

@@ -69,7 +69,7 @@ impl Pattern {
         Pattern { parts, over_blanks: false }
     }
 
-    /// This pattern for texts of char and varchar, whose blanks at the end do not count; those of Unicode do.
+    /// Sets whether blanks at the end are ignored, as for texts of char and varchar; those of Unicode texts count.
     pub fn over_blanks(self, over_blanks: bool) -> Pattern {
         Pattern { over_blanks, ..self }
     }

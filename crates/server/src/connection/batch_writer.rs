@@ -28,7 +28,7 @@ pub(super) struct WriterContext {
 
 /// The writer of a load. It is either here, or with a batch on its thread. If it is dropped, no row stays, and its thread has ended.
 pub(super) struct BatchWriter {
-    /// None: it is away, or the load has failed.
+    /// The writer; `None` if it is on the other thread, or the load has failed.
     here: Option<BulkWriter>,
     away: Option<Away>,
     context: WriterContext,

@@ -7,7 +7,7 @@ use tds::codec::DecodeErrorKind;
 use tds::conversation::ConversationError;
 use tsql::SqlError;
 
-/// Why a connection ended other than by the client's leaving. Where possible, the client has received the error.
+/// The end of a connection other than by the client's leaving. Where possible, the client has received the error.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectionError {
     /// The socket failed, or TLS did.

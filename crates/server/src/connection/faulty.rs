@@ -29,9 +29,9 @@ pub(super) struct FaultyLine {
 
 /// The course of a request under faults.
 pub(super) enum Course {
-    /// It is executed; its answer is sent after a delay.
+    /// The request is executed; its answer is sent after a delay.
     Goes(Duration),
-    /// It is executed; its answer is not sent.
+    /// The request is executed; its answer is not sent.
     Unanswered(Loss),
     /// The request is not executed.
     NotDone(Loss),

@@ -142,7 +142,7 @@ struct Peer {
     faults: Option<FaultyLine>,
 }
 
-/// By what a client says that it is somebody.
+/// The proof of identity that a client offers.
 #[derive(Clone, Copy)]
 enum Proof<'a> {
     Password,
@@ -175,9 +175,9 @@ impl<'a> Proof<'a> {
 
 /// The identity that a client claims, after its check.
 enum Claim {
-    /// It is this user. The token goes before the answer to the login.
+    /// The client is this user. The token goes before the answer to the login.
     Proven { user: String, token: Vec<u8> },
-    /// It is not, or may not log in.
+    /// The client is not who it claims to be, or may not log in.
     Wrong { user: String, error: SqlError },
     /// The client left before it was known.
     Withdrawn,

@@ -12,7 +12,7 @@ use crate::connection::ConnectionError;
 const BUFFER_MIN_BYTES: usize = 8 << 10;
 /// Read buffer during a bulk load: as much as stays in a processor's cache together with the pages that are made of it.
 const BUFFER_MAX_BYTES: usize = 256 << 10;
-/// Of it, what is received before rows are handed on. Behind it there is room for the largest packet.
+/// The part of the buffer that is received before rows are handed on. Behind it there is room for the largest packet.
 const ROWS_BYTES: usize = 192 << 10;
 
 /// Shows received bytes to the conversation. A read may be dropped between any two polls without losing a byte.

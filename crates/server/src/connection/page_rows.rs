@@ -8,7 +8,7 @@ use store::{FixedPlace, LyingValue};
 const ROW: u8 = 0xD1;
 /// Bytes of a page, which bound what the values of its rows take.
 const PAGE_BYTES: usize = 8192;
-/// Of a value with its length and a bit's own byte, what it takes beyond its bytes in the page.
+/// The bytes of a value's length and of a bit's own byte, beyond its bytes in the page.
 const CELL_EXTRA_BYTES: usize = 3;
 /// Longest value that is copied with what stands behind it, without a look at its length.
 const SHORT_BYTES: usize = 64;

@@ -24,7 +24,7 @@ pub struct FaultPlan {
     pub(super) rules: Vec<Rule>,
 }
 
-/// Why a file of faults cannot be used.
+/// An error in a file of faults.
 #[derive(Debug, thiserror::Error)]
 pub enum FaultFileError {
     /// The file cannot be read.
@@ -35,7 +35,7 @@ pub enum FaultFileError {
         /// The operating system's reason.
         source: io::Error,
     },
-    /// It is not JSON, or has a field that no rule knows.
+    /// The file is not JSON, or has a field that no rule knows.
     #[error("cannot understand the faults in {}: {source}", path.display())]
     Syntax {
         /// The file.

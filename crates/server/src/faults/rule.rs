@@ -99,7 +99,7 @@ pub(crate) enum Direction {
 pub(crate) enum Ending {
     /// In order, as a program that exits does.
     Close,
-    /// By a reset.
+    /// The connection is reset.
     Reset,
 }
 

@@ -19,7 +19,7 @@ use executor::session::response::Response;
 use executor::session::{Cancellation, Session};
 use executor::statements::{execute, open_session};
 
-/// Why an init script stopped the start.
+/// An error of an init script, which stops the start.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
     /// The file cannot be read.

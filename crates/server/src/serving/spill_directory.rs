@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use crate::options::DataLocation;
 
-/// Its name in the data directory; no database's folder is called so.
+/// The name of the directory in the data directory; no database's folder has this name.
 const NAME: &str = "spilled.rows";
 
 /// A directory of the server's own, empty at its start and gone at its end.

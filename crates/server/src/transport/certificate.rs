@@ -29,7 +29,7 @@ pub enum CertificateSource {
     },
 }
 
-/// Why there is no usable certificate.
+/// An error in the certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// A file could not be read.

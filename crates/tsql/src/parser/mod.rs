@@ -134,7 +134,7 @@ pub(crate) struct Parser<'a> {
     height: usize,
     /// Sources of the FROM that is being read.
     sources: usize,
-    /// Of the WINDOW clause of the SELECT that has just been read.
+    /// The names of the WINDOW clause of the SELECT that has just been read.
     windows: Vec<(String, Window)>,
     /// The variables that have been declared, in lower case: names are unique within a batch or a module, in whatever branch.
     declared: HashSet<String>,

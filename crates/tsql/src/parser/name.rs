@@ -8,7 +8,7 @@ use crate::sql_error::SqlError;
 
 /// Parts before a name, at most.
 const PREFIXES_MAX: usize = 3;
-/// Those of a name that a statement defines or changes: no server stands there.
+/// The most qualifiers of a name that a statement defines or changes, which has no server.
 const LOCAL_PREFIXES_MAX: usize = 2;
 
 impl Parser<'_> {

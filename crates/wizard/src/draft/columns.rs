@@ -41,7 +41,7 @@ pub struct ColumnChoice {
     pub name: String,
     /// True if the column is left out.
     pub is_ignored: bool,
-    /// Its type in T-SQL; empty: the one it has.
+    /// The type of the column in T-SQL; empty keeps the source's.
     pub kind: String,
     /// The type that all values of a text file have; empty: it is not known, or does not matter.
     pub inferred: String,

@@ -95,7 +95,7 @@ pub struct ServerEnd {
 /// A database that a driver reaches.
 #[derive(Debug, Clone, Default)]
 pub struct DatabaseEnd {
-    /// Its address as `bulkwire copy` spells it, without the table and the password.
+    /// The address as `bulkwire copy` spells it, without the table and the password.
     pub address: String,
     /// The password of the database.
     pub password: Secret,
@@ -106,7 +106,7 @@ pub struct DatabaseEnd {
 /// The form of a password in an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Password {
-    /// By the name of an environment variable.
+    /// The name of an environment variable.
     Variable,
     /// The password itself, to run.
     Typed,
@@ -116,7 +116,7 @@ pub(super) enum Password {
 
 /// The characters that a part of a URL escapes.
 const URL_PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// The same, and what names of tables have.
+/// The characters that a part with names of tables escapes, which keeps brackets.
 const TABLE_PART: &AsciiSet = &URL_PART.remove(b'[').remove(b']');
 /// Suffixes of files that say their columns themselves.
 const TYPED_SUFFIXES: [&str; 8] = ["parquet", "arrow", "arrows", "xlsx", "xlsm", "xlsb", "xls", "ods"];
@@ -347,7 +347,7 @@ impl End {
         }
     }
 
-    /// Its database as the command spells it, without password and table.
+    /// Returns the database as the command spells it, without password and table.
     pub fn database_address(&self, side: Side) -> String {
         self.endpoint(side, Password::Left, false)
     }

@@ -25,7 +25,7 @@ pub struct StepLink {
     pub name: &'static str,
     /// The choice that was made in it.
     pub choice: String,
-    /// Its address; `None`: steps before it lack something.
+    /// The address of the step; `None` if steps before it lack something.
     pub path: Option<&'static str>,
     /// True for the step that is shown.
     pub is_current: bool,

@@ -62,7 +62,7 @@ pub struct TypedColumn {
     pub nulls: u64,
     /// Characters of the longest value.
     pub longest: u64,
-    /// Why it is of that type.
+    /// The reason for the type.
     pub reason: String,
     /// The value that decides it, and where it stands.
     pub decided_by: Option<DecidedBy>,
@@ -86,7 +86,7 @@ pub struct Refused {
     pub file: String,
     /// The number of the row, from 1.
     pub row: u64,
-    /// Why.
+    /// The reason of the refusal.
     pub reason: String,
     /// The row as it stands in the file.
     pub raw: String,

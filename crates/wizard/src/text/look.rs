@@ -18,16 +18,16 @@ pub struct Look {
     pub columns: Vec<String>,
     /// The rows, in the file's order.
     pub rows: Vec<LookRow>,
-    /// Why there are no more: the error of the reader.
+    /// The error by which the reader stopped.
     pub problem: Option<String>,
 }
 
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookRow {
-    /// Its number in the file, from 1, without the header.
+    /// The number of the row in the file, from 1, without the header.
     pub number: u64,
-    /// Its cells; none of a row that cannot be read.
+    /// The cells of the row; none of a row that cannot be read.
     pub cells: Vec<Cell>,
     /// The fault of the row, and its text in the file.
     pub fault: Option<(String, String)>,

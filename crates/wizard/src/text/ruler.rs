@@ -42,7 +42,7 @@ pub struct Ruler {
 pub struct RulerLine {
     /// The number of the line in the file, from 1.
     pub number: usize,
-    /// Its characters, each with the places that it takes.
+    /// The characters of the line, each with the places that it takes.
     pub glyphs: Vec<(char, usize)>,
     /// True if the line is a row; the others are skipped.
     pub is_row: bool,

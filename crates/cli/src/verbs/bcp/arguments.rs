@@ -142,7 +142,7 @@ pub enum Layout {
     UnicodeNative,
     /// `-f` with `in`, `out` or `queryout`
     FormatFile,
-    /// None of them: questions are asked, field by field.
+    /// No letter: questions are asked, field by field.
     Dialogue,
 }
 

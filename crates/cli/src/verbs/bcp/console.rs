@@ -108,7 +108,7 @@ impl<'a> Progress<'a> {
         Self { console, direction: job.direction, step, shown: 0 }
     }
 
-    /// This many rows have been copied so far.
+    /// Prints the number of rows that have been copied so far.
     pub fn reached(&mut self, rows: u64) {
         let step = self.step;
         let mut lines = String::new();

@@ -191,7 +191,7 @@ impl Sink {
     }
 }
 
-/// Why no more rows are wanted.
+/// The reason why no more rows are wanted.
 #[derive(Debug)]
 enum SinkError {
     /// The last row that was asked for is written.

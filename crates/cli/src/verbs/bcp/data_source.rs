@@ -19,7 +19,7 @@ pub struct DataSourceError {
 pub struct Keywords {
     /// `Server=…;Database=…`
     pub text: String,
-    /// It names a login, or asks for a ticket.
+    /// The section names a login, or asks for a ticket.
     pub has_user: bool,
 }
 

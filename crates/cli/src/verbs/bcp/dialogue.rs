@@ -16,7 +16,7 @@ use super::arguments::Job;
 /// The questions' file, unless another is named.
 const FORMAT_FILE_DEFAULT: &str = "bcp.fmt";
 
-/// Why the dialogue failed.
+/// An error of the dialogue.
 #[derive(Debug, thiserror::Error)]
 pub enum DialogueError {
     /// The response file cannot be opened.
@@ -50,7 +50,7 @@ pub enum DialogueError {
 pub struct Dialogue {
     answers: Box<dyn BufRead>,
     questions: Box<dyn Write>,
-    /// That of the client, in which names of a format file are written.
+    /// The code page of the client, in which names of a format file are written.
     code_page: FileCodePage,
 }
 

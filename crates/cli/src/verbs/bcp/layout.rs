@@ -10,7 +10,7 @@ use tds::{CodePage, Column};
 
 use super::arguments::{CodePageChoice, Direction, Job, Layout};
 
-/// Why a layout cannot be made.
+/// An error in the layout.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     /// The format file.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use formats::bcp::{DatePart, RegionalFormat};
 use pure_rust_locales::{Locale, locale_match};
 
-/// Why the regional settings are not known.
+/// An error in the regional settings.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LocaleError {
     /// The variable names a locale that no table describes.

@@ -102,7 +102,7 @@ pub struct End {
     copy_failed: bool,
     /// The rows that are in the table nevertheless, in words.
     left: Option<String>,
-    /// It is not known whether the last batch is in the table.
+    /// True if the last batch may or may not be in the table.
     in_doubt: bool,
 }
 

@@ -16,7 +16,7 @@ const PACKET_BYTES: u16 = 4096;
 const PACKET_BYTES_MAX: u32 = 32767;
 const LOGIN_TIMEOUT_SECONDS: u32 = 15;
 
-/// Why there is no connection.
+/// An error of connecting.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The settings contradict each other, or ask for something that is not supported.

@@ -22,7 +22,8 @@ pub struct Afterword {
     pub table: String,
     pub choices: Vec<Choice>,
     pub forecast: Option<Forecast>,
-    /// By how many pages the table and its indexes grew, if that was forecast; all of them, if the table was empty.
+    /// The number of pages by which the table and its indexes grew, if that was forecast; all of them, if the table was
+    /// empty.
     pub pages_grown: Option<u64>,
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct Work {
     outer: Option<SharedTransactions>,
     /// The state that the statement reads outside of a transaction.
     reads: Arc<StatementReads>,
-    /// They are those of the statement that calls a function.
+    /// True if the reads are those of the statement that calls a function.
     reads_fixed: bool,
     /// The transaction began under SNAPSHOT.
     is_snapshot: bool,

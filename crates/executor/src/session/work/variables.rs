@@ -16,12 +16,12 @@ use crate::session::work::temporary::{drop_objects, variable_key};
 /// The table variables and temporary tables that a batch or procedure has made.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct TableScope {
-    /// By name in lower case.
+    /// The table variables, by name in lower case.
     pub(crate) variables: HashMap<String, VariableTable>,
     /// Temporary tables, by their names in the store, which go when a procedure ends.
     pub(crate) temporary: Vec<(String, i32)>,
-    /// By name in lower case the names in the store of temporary tables that hide those of callers, the innermost last. Scopes within
-    /// this one have them too.
+    /// The store's names of temporary tables that hide those of callers, by name in lower case, the innermost last. Scopes
+    /// within this one have them too.
     pub(crate) hiding: Arc<HashMap<String, Vec<String>>>,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct PartitionNumbers {
     pub from: Option<i64>,
     /// The partition that gets them.
     pub to: Option<i64>,
-    /// Those of TRUNCATE TABLE, each the first and the last of a span.
+    /// The spans of TRUNCATE TABLE, each with its first and last number.
     pub spans: Vec<(i64, i64)>,
 }
 

@@ -99,7 +99,7 @@ pub(crate) struct Target {
     pub from: Vec<TableSource>,
     /// The name of the target in FROM.
     pub alias: String,
-    /// Its hints, where the statement and its FROM give them.
+    /// The hints of the target, where the statement and its FROM give them.
     pub hints: TableHints,
     /// The names of the columns; `None` if columns have their own names.
     names: Option<ColumnNames>,

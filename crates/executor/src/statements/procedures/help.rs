@@ -43,7 +43,7 @@ const COLUMNS: &str = "SELECT c.name AS Column_name, TYPE_NAME(c.user_type_id) A
     WHEN c.is_nullable = 0 THEN 'no' ELSE 'yes' END AS FixedLenNullInSource, c.collation_name AS Collation \
     FROM sys.all_columns c WHERE c.object_id = @id ORDER BY c.column_id";
 
-/// Its identity column, its row's own identifier, and its group.
+/// The queries for the table's identity column, its row's own identifier, and its group.
 const TABLE: &str = "IF EXISTS (SELECT * FROM sys.identity_columns WHERE object_id = @id) \
     SELECT name AS [Identity], CAST(seed_value AS numeric(38,0)) AS Seed, CAST(increment_value AS numeric(38,0)) AS Increment, 0 AS [Not For Replication] \
     FROM sys.identity_columns WHERE object_id = @id \

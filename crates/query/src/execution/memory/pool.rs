@@ -13,7 +13,8 @@ use super::MemoryBudget;
 const SPILLING_SHARE: usize = 60;
 /// One that has more than its part spills when so many are in use, so that the others get theirs.
 const GREEDY_SHARE: usize = 40;
-/// Those that cannot fail at so many; what is left is for values and variables of other sessions.
+/// The share up to which operators grow that cannot spill or keep within their part. The rest is for values and variables of
+/// other sessions.
 const HOLDING_SHARE: usize = 85;
 /// An operator that has little gets it beside others that have much.
 const SMALL_SHARE: usize = 95;

@@ -32,7 +32,7 @@ pub(crate) enum Wanted {
     All,
     /// A single name, whatever its case.
     Name(String),
-    /// Those that match a pattern of LIKE; a backslash escapes.
+    /// The names that match a pattern of LIKE; a backslash escapes.
     Like(Pattern),
 }
 
