@@ -10,7 +10,7 @@ use crate::{endpoint::SqlServerEndpoint, error::CopyError, listed_table::ListedT
 /// Connects.
 ///
 /// # Errors
-/// Those of the client.
+/// The errors of [`Client::connect`], with the endpoint's name.
 pub(crate) fn connect(config: &Config, endpoint: &str) -> Result<Client, CopyError> {
     Client::connect(config).map_err(|error| CopyError::client(endpoint, error))
 }
@@ -19,7 +19,7 @@ pub(crate) fn connect(config: &Config, endpoint: &str) -> Result<Client, CopyErr
 /// records loads.
 ///
 /// # Errors
-/// Those of the client.
+/// The server cannot be reached, or a query of its catalogue fails.
 pub fn server_tables(endpoint: &SqlServerEndpoint) -> Result<Vec<ListedTable>, CopyError> {
     let name = endpoint.to_string();
     let mut client = connect(&endpoint.config, &name)?;

@@ -66,7 +66,7 @@ pub trait Source: Send {
     /// they can be read twice.
     ///
     /// # Errors
-    /// Those of [`describe`](Self::describe), and of reading.
+    /// The errors of [`describe`](Self::describe), and of reading.
     fn new_columns(&mut self, form: ReadForm) -> Result<NewColumns, CopyError> {
         let schema = self.describe(form)?.schema;
         let longest = vec![None; schema.fields().len()];
@@ -82,7 +82,7 @@ pub trait Source: Send {
     /// Checks whether another run of the copy meets the same rows in the same order.
     ///
     /// # Errors
-    /// Those of [`describe`](Self::describe).
+    /// The errors of [`describe`](Self::describe).
     fn repeat(&mut self) -> Result<Repeat, CopyError>;
 
     /// Rows that malformed ones are left out of do not end the reading: they travel with their batch. To be asked for before
@@ -102,7 +102,7 @@ pub trait Source: Send {
     /// Says why the rows are known to come in the order of a key, if they are.
     ///
     /// # Errors
-    /// Those of [`describe`](Self::describe), and of reading the key.
+    /// The errors of [`describe`](Self::describe), and of reading the key.
     fn follows(&mut self, _form: ReadForm, _order: &KeyOrder) -> Result<Option<&'static str>, CopyError> {
         Ok(None)
     }
@@ -110,7 +110,7 @@ pub trait Source: Send {
     /// Returns the whole definition of a table of SQL Server.
     ///
     /// # Errors
-    /// Those of reading the catalogue.
+    /// The catalogue cannot be read.
     fn table_shape(&mut self) -> Result<Option<TableShape>, CopyError> {
         Ok(None)
     }

@@ -23,7 +23,7 @@ impl Beginning<'_> {
     /// Connects.
     ///
     /// # Errors
-    /// Those of [`Client::connect`], if they are not transient or last too long.
+    /// The errors of [`Client::connect`], if they are not transient or last too long.
     pub fn connect(&self, config: &Config) -> Result<Client, Error> {
         let may_pass = |error: &Error| passing_connecting(error).is_some();
         self.repeat(config.interruption.as_ref(), &may_pass, &mut || Client::connect(config))
@@ -32,7 +32,7 @@ impl Beginning<'_> {
     /// Runs a step that may be repeated from its start. If the connection breaks, the step is tried again over another one.
     ///
     /// # Errors
-    /// Those of the step, if they are not transient or last too long.
+    /// The errors of the step, if they are not transient or last too long.
     pub fn run<T>(
         &self,
         client: &mut Client,

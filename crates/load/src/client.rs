@@ -124,7 +124,7 @@ impl Client {
     /// connection has been used for anything but loads since.
     ///
     /// # Errors
-    /// Those of `describe`.
+    /// The errors of `describe`.
     pub fn describe_recent(&mut self, table: &TableName) -> Result<TableDescription, Error> {
         if let Some(recent) = &self.recent
             && recent.table == *table
@@ -365,7 +365,7 @@ impl Client {
     /// place where it would be created.
     ///
     /// # Errors
-    /// Those of the query.
+    /// The query fails.
     pub fn full_name(&mut self, table: &TableName) -> Result<TableName, Error> {
         let database = table.database.clone().unwrap_or_else(|| self.database().to_owned());
         if table.schema.is_some() {
@@ -386,7 +386,7 @@ impl Client {
     /// Opens another connection of the same kind, to the same database.
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect).
+    /// The errors of [`connect`](Self::connect).
     pub fn sibling(&self) -> Result<Self, Error> {
         Self::connect(&self.sibling_config())
     }

@@ -69,7 +69,7 @@ impl KeyOrder {
     /// Returns true if all rows of these batches come in the order.
     ///
     /// # Errors
-    /// Those of the batches, and of values that cannot be compared.
+    /// A batch cannot be read, or has values that cannot be compared.
     pub fn holds_for<E: From<ArrowError>>(
         &self,
         batches: impl IntoIterator<Item = Result<RecordBatch, E>>,

@@ -101,7 +101,7 @@ impl<'a> TableLoad<'a> {
     /// Looks at the table; later calls change nothing.
     ///
     /// # Errors
-    /// Those of [`Client::describe`].
+    /// The errors of [`Client::describe`].
     pub fn look(&mut self, client: &mut Client) -> Result<&TableDescription, Error> {
         let target = match self.target.take() {
             Some(target) => target,
@@ -114,7 +114,7 @@ impl<'a> TableLoad<'a> {
     /// if there is no such order, if another was requested, or if the rows do not go into the key.
     ///
     /// # Errors
-    /// Those of [`look`](Self::look).
+    /// The errors of [`look`](Self::look).
     pub fn key_order(
         &mut self,
         client: &mut Client,
@@ -161,8 +161,8 @@ impl<'a> TableLoad<'a> {
     /// Looks at the table and chooses the way of the rows, by the first source; later calls change nothing.
     ///
     /// # Errors
-    /// Those of [`Client::describe`] and [`StagePlan::choose`]; [`Error::TargetChanged`] if a load goes on and the table is not the
-    /// one that it began with.
+    /// The errors of [`Client::describe`] and [`StagePlan::choose`]; [`Error::TargetChanged`] if a load goes on and the table
+    /// is not the one that it began with.
     pub fn choose(
         &mut self,
         client: &mut Client,
@@ -213,7 +213,7 @@ impl<'a> TableLoad<'a> {
     /// change nothing.
     ///
     /// # Errors
-    /// Those of the statements; [`Error::StageGone`] if rows are gone with it that the ledger says are committed.
+    /// A statement fails; [`Error::StageGone`] if rows are gone with the stage that the ledger says are committed.
     pub fn make_stage(&mut self, client: &mut Client) -> Result<(), Error> {
         let Some(Chosen { stage: Some(stage), is_made, is_tried, .. }) = &mut self.route else {
             return Ok(());
@@ -237,7 +237,7 @@ impl<'a> TableLoad<'a> {
     /// Plans the load of a source of these columns.
     ///
     /// # Errors
-    /// Those of [`LoadPlan::new`] and of [`choose`](Self::choose).
+    /// The errors of [`LoadPlan::new`] and of [`choose`](Self::choose).
     pub fn plan(
         &mut self,
         client: &mut Client,
@@ -287,7 +287,7 @@ impl<'a> TableLoad<'a> {
     /// Empties the table. To be called when all sources are known to fit it; afterwards they have other plans.
     ///
     /// # Errors
-    /// Those of the statement.
+    /// TRUNCATE TABLE fails, or the table cannot be described again.
     pub fn empty(&mut self, client: &mut Client) -> Result<(), Error> {
         client.execute(&self.emptying_statement())?;
         self.is_emptied = true;
@@ -303,7 +303,7 @@ impl<'a> TableLoad<'a> {
     /// Loads sources that have been planned. What is committed to a stage counts for nothing until it is published.
     ///
     /// # Errors
-    /// Those of [`load_parallel`].
+    /// The errors of [`load_parallel`].
     pub fn load(
         &mut self,
         client: &mut Client,
@@ -375,7 +375,7 @@ impl<'a> TableLoad<'a> {
     /// `publishing` hears when the statements begin and end that change the table.
     ///
     /// # Errors
-    /// Those of the statements; of a noted load, if they do not pass while the policy is patient.
+    /// A statement fails; for a noted load only if the error does not pass while the policy is patient.
     pub fn finish(
         &self,
         client: &mut Client,

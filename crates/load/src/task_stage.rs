@@ -100,7 +100,7 @@ impl TaskStage {
     /// Looks at the target and at the columns of the job, and refuses what cannot be loaded. Changes nothing.
     ///
     /// # Errors
-    /// Those of [`StagePlan::choose`] and [`LoadPlan::new`].
+    /// The errors of [`StagePlan::choose`] and [`LoadPlan::new`].
     pub fn plan(client: &mut Client, job: &TaskJob<'_>) -> Result<Self, Error> {
         let TaskJob { table, schema, way, options, .. } = job;
         client.check_transaction()?;
@@ -195,7 +195,7 @@ impl TaskStage {
     /// table stays from one publication to the next.
     ///
     /// # Errors
-    /// Those of the statements.
+    /// A statement fails.
     pub fn create(&self, client: &mut Client) -> Result<(), Error> {
         if self.stays && self.is_as_planned(client)? {
             return Ok(());
@@ -223,7 +223,7 @@ impl TaskStage {
     /// Drops the table with the rows that were not published, if it is there.
     ///
     /// # Errors
-    /// Those of the statement.
+    /// The statement fails.
     pub fn drop(&self, client: &mut Client) -> Result<(), Error> {
         let name = &self.name;
         let drop = format!("IF OBJECT_ID({}, 'U') IS NOT NULL DROP TABLE {name}", literal(&name.to_string()));

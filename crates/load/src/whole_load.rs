@@ -59,7 +59,7 @@ pub struct WholeReport {
 /// Loads all batches of a source. After a failure the stage is kept if a ledger can continue the load, and is dropped otherwise.
 ///
 /// # Errors
-/// Those of the steps of [`TableLoad`].
+/// The errors of the steps of [`TableLoad`].
 pub fn load_whole<S, E>(
     client: &mut Client,
     load: &WholeLoad<'_>,

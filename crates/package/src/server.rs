@@ -120,7 +120,7 @@ impl<'a> Server<'a> {
     /// Connects to a SQL Server.
     ///
     /// # Errors
-    /// Those of [`config`](Self::config), and of connecting.
+    /// The errors of [`config`](Self::config), and of connecting.
     pub fn connect(&self, name: &str, scope: &Scope, timeout: Option<Duration>) -> Result<Client, TaskError> {
         let mut config = self.config(name, scope)?;
         if let Some(timeout) = timeout {

@@ -21,7 +21,7 @@ pub trait Facts: fmt::Debug + Send + Sync {
     /// name.
     ///
     /// # Errors
-    /// Those of its arguments.
+    /// An argument is wrong for the function.
     fn function(self: Arc<Self>, name: &str, arguments: &[Typed]) -> Result<Option<Typed>, SqlError>;
 }
 

@@ -130,7 +130,7 @@ impl<W: Write> HostWriter<W> {
     /// Appends the rows of a batch whose values fit the columns; the others go to `refuse`, by their index, in order.
     ///
     /// # Errors
-    /// Those of `refuse`; else as [`HostWriter::write_batch`], for what fits its column and not its field.
+    /// The errors of `refuse`; else as [`HostWriter::write_batch`], for what fits its column and not its field.
     pub(crate) fn write_fitting(
         &mut self,
         batch: &RecordBatch,

@@ -109,7 +109,7 @@ impl InferredSchema {
 /// in other than ISO order. Columns without a value are text.
 ///
 /// # Errors
-/// As the reader's.
+/// The errors of the reader.
 pub fn infer(
     location: &Location,
     options: &CsvOptions,
@@ -123,7 +123,7 @@ pub fn infer(
 /// that do not have the reader's columns ([`BatchReader::rejects`]) are skipped.
 ///
 /// # Errors
-/// As the reader's.
+/// The errors of the reader.
 pub fn infer_reader(reader: CsvReader, rows_max: Option<u64>) -> Result<InferredSchema, FormatError> {
     let mut inference = Inference::of(&reader.schema());
     inference.read_text(reader, rows_max)?;

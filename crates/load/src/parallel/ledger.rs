@@ -166,7 +166,7 @@ impl Ledger {
     /// Enters the rule by which rows belong to lanes, before any row is committed by it.
     ///
     /// # Errors
-    /// Those of the statement, which fails if another run has taken the load over.
+    /// The statement fails, as it does if another run has taken the load over.
     pub(super) fn enter_lane_rule(&self, client: &mut Client, rule: &str) -> Result<(), Error> {
         let Self { place, identity, epoch, .. } = self;
         client.execute(&format!(
@@ -240,7 +240,7 @@ impl Ledger {
     /// Marks the load as done.
     ///
     /// # Errors
-    /// Those of the statements, if they do not pass while the policy is patient.
+    /// A statement fails, and the error does not pass while the policy is patient.
     pub fn finish(&self, client: &mut Client, retry: RetryPolicy) -> Result<(), Error> {
         let done = self.finish_by(client, retry, &mut |client| {
             client.begin(Isolation::Current)?;
@@ -253,7 +253,7 @@ impl Ledger {
     /// the step is tried again, unless the load is done meanwhile: then an answer was lost, and the result is `None`.
     ///
     /// # Errors
-    /// Those of `finish`.
+    /// The errors of `finish`.
     pub fn finish_by<T>(
         &self,
         client: &mut Client,

@@ -126,7 +126,7 @@ impl LedgerPlace {
     /// Lists all loads of this ledger, the latest first.
     ///
     /// # Errors
-    /// Those of the queries.
+    /// A query fails.
     pub fn list(&self, client: &mut Client) -> Result<Vec<LedgerLoad>, Error> {
         if !self.exists(client)? {
             return Ok(Vec::new());
@@ -171,7 +171,7 @@ impl LedgerPlace {
     /// Removes a load from the ledger. Its rows stay, and it can no longer be continued. False if there is no such load.
     ///
     /// # Errors
-    /// Those of the statements.
+    /// A statement fails.
     pub fn forget(&self, client: &mut Client, load_id: &str) -> Result<bool, Error> {
         if !self.exists(client)? {
             return Ok(false);

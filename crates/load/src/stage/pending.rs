@@ -18,7 +18,7 @@ impl PendingKeys<'_> {
     /// Makes the table by this statement, with the mark: both or neither.
     ///
     /// # Errors
-    /// Those of the statements.
+    /// A statement fails.
     pub fn make_table(&self, client: &mut Client, create: &str) -> Result<(), Error> {
         let mark =
             property(&self.local(client), "sp_addextendedproperty", KEYS_PROPERTY, Some("to be built"));
@@ -31,7 +31,7 @@ impl PendingKeys<'_> {
     /// Returns true if the table has the mark.
     ///
     /// # Errors
-    /// Those of the query.
+    /// The query fails.
     pub fn is_set(&self, client: &mut Client) -> Result<bool, Error> {
         let table = self.local(client);
         let prefix = table.catalogue_prefix();
@@ -47,7 +47,7 @@ impl PendingKeys<'_> {
     /// Takes the mark off, when everything is built.
     ///
     /// # Errors
-    /// Those of the statements.
+    /// The query for the mark fails, or the statement that removes it.
     pub fn clear(&self, client: &mut Client) -> Result<(), Error> {
         match self.is_set(client)? {
             true => {

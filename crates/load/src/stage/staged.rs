@@ -314,7 +314,7 @@ impl FoundStage {
     /// Returns true if a connection loads into the stage, or publishes it, at this moment.
     ///
     /// # Errors
-    /// Those of the statements.
+    /// A statement fails, for another reason than the lock.
     pub fn is_in_use(&self, client: &mut Client) -> Result<bool, Error> {
         // Nothing goes with an exclusive lock. It is not waited for, and ends with its statement.
         let asked = client.query_values(&format!(

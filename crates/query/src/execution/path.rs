@@ -20,7 +20,7 @@ impl Path {
     /// Chooses the path of a bound query. A simple query has its tables open, so that it can run at once.
     ///
     /// # Errors
-    /// Those of opening the tables.
+    /// A table cannot be opened.
     pub fn of(bound: &BoundQuery) -> Result<Path, SqlError> {
         if let Some(query) = SimpleQuery::of(&bound.plan)? {
             return Ok(Path::Simple(query));

@@ -25,7 +25,7 @@ impl PlainQuery {
     /// Opens the table. With a [range](Self::has_range) the caller makes sure that the scan is of it.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// The storage fails.
     pub fn open(&self) -> Result<Box<dyn RowScan>, SqlError> {
         self.table.open_range(Some(self.positions.clone()), self.range.as_ref())
     }

@@ -22,7 +22,7 @@ impl Engine {
     /// Lists the path of a query, and its operators, a line each. The query does not run.
     ///
     /// # Errors
-    /// Those of planning.
+    /// The query cannot be planned.
     pub async fn show_plan(&self, bound: &BoundQuery) -> Result<Vec<String>, SqlError> {
         let path = Path::of(bound)?;
         let mut lines = vec![format!("Path({})", path.name())];

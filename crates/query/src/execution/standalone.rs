@@ -105,7 +105,7 @@ impl Tables {
     /// Binds a SELECT over these tables.
     ///
     /// # Errors
-    /// Those of its syntax and names, with their lines; 102 for a text that is anything but one SELECT.
+    /// The text has wrong syntax or names, with their lines; 102 if it is anything but one SELECT.
     pub fn bind(&self, text: &str) -> Result<BoundQuery, SqlError> {
         let (query, line) = parsed_query(text)?;
         self.bind_query(&query).map_err(|error| error.at_line(line))
@@ -114,7 +114,7 @@ impl Tables {
     /// Binds a parsed query over these tables.
     ///
     /// # Errors
-    /// Those of its names and types.
+    /// The query has wrong names or types.
     pub fn bind_query(&self, query: &Query) -> Result<BoundQuery, SqlError> {
         Binder::new(self).query(query, None)
     }
@@ -123,7 +123,7 @@ impl Tables {
 /// Parses the one SELECT of a text, and its line.
 ///
 /// # Errors
-/// Those of its syntax; 102 for anything but one SELECT.
+/// The text has wrong syntax; 102 if it is anything but one SELECT.
 pub(crate) fn parsed_query(text: &str) -> Result<(Query, u32), SqlError> {
     let mut statements = parse_batch(text, true)?;
     let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {

@@ -39,7 +39,7 @@ pub(super) fn parts(range: &Range<usize>) -> impl DoubleEndedIterator<Item = Ran
 /// first of them.
 ///
 /// # Errors
-/// Those that are not about a value: cancellation, no memory.
+/// Errors that are not about a value: cancellation, no memory.
 pub(super) fn values(
     expr: &Arc<dyn PhysicalExpr>,
     batch: &RecordBatch,
@@ -56,7 +56,7 @@ pub(super) fn values(
 /// Evaluates an expression for each row by itself and once, because it changes something.
 ///
 /// # Errors
-/// Those of [`values`].
+/// The errors of [`values`].
 pub(super) fn values_once(
     expr: &Arc<dyn PhysicalExpr>,
     batch: &RecordBatch,

@@ -40,7 +40,7 @@ impl Gathering {
     /// Returns the next rows; `None` at the end. The first call reads the [`Feed`](super::Feed), which must be filled.
     ///
     /// # Errors
-    /// Those of the stream and of any value: 701 if there is no more memory.
+    /// The stream fails, or a value has an error; 701 if there is no more memory.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         let rows = match &mut self.rows {
             Some(rows) => rows,

@@ -50,7 +50,7 @@ impl Streaming {
     /// Plans a SELECT over `tables`, one of which `feed` fills. `dates` says how texts become dates.
     ///
     /// # Errors
-    /// Those of its syntax, names and types; 40515 if it reads the stream more than once.
+    /// The SELECT has wrong syntax, names or types; 40515 if it reads the stream more than once.
     pub async fn plan(
         engine: &Engine,
         tables: &Tables,

@@ -151,7 +151,7 @@ impl RowWise {
     /// Runs it for the next batch of the stream: the columns that it [reads](Self::reads).
     ///
     /// # Errors
-    /// Those that are not about a value: cancellation, no memory.
+    /// Errors that are not about a value: cancellation, no memory.
     pub async fn run(&mut self, batch: &RecordBatch) -> Result<Transformed, SqlError> {
         let mut failed = Vec::new();
         let portions = match &mut self.base {

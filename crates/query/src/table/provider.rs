@@ -77,7 +77,7 @@ impl StoredTable {
     /// Opens a scan of all or some columns. It has at least the rows that satisfy all `conditions`.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// The storage fails.
     pub fn open(
         &self,
         projection: Option<Vec<usize>>,

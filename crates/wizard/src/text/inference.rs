@@ -140,7 +140,7 @@ impl Inference {
     /// Reads the files in this thread.
     ///
     /// # Errors
-    /// Those of reading. Rows that cannot be read are none of them.
+    /// A file cannot be opened or read. Rows that cannot be read are no error.
     pub fn read(&self, files: &[Location], formats: &FileFormats) -> Result<Inferred, CopyError> {
         let opened: Vec<_> = files
             .iter()
