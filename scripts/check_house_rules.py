@@ -38,9 +38,10 @@ ARROWS = {
     "http": set(),
     "server": {"tds", "rows", "store", "tsql", "query", "databases", "executor", "sign_in", "entra"}
     | {"http"},
-    "copy": {"tds", "rows", "formats", "load"},
+    "database_files": {"tds", "rows"},
+    "copy": {"tds", "rows", "formats", "load", "database_files"},
     "package": {"tds", "formats", "load", "copy", "trust"},
-    "cli": {"tds", "rows", "formats", "objects", "load", "copy", "package", "sign_in"},
+    "cli": {"tds", "rows", "formats", "objects", "load", "database_files", "copy", "package", "sign_in"},
     "program": {"cli", "kerberos", "sign_in", "server", "transform"},
     "drivers": set(),
     "odbc": {"drivers"},

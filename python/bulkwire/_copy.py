@@ -54,6 +54,7 @@ def copy(
     encoding: str | None = None,
     to_encoding: str | None = None,
     sheet: str | None = None,
+    backup_set: int | None = None,
     no_header: bool = False,
     split_rows: int | None = None,
     partition_by: str | None = None,
@@ -109,6 +110,7 @@ def copy(
         encoding: encoding of the file that is read.
         to_encoding: encoding of the file that is written.
         sheet: the sheet of a workbook.
+        backup_set: the number of the backup (from 1) in a file of several.
         no_header: the file that is read has no header line.
         split_rows: fill a directory with files of at most this many rows.
         partition_by: fill a directory with one directory for each value of this column.
@@ -163,6 +165,7 @@ def copy(
         "encoding": encoding,
         "to_encoding": to_encoding,
         "sheet": sheet,
+        "backup_set": backup_set,
         "no_header": no_header,
         "split_rows": split_rows,
         "partition_by": partition_by,

@@ -5,7 +5,7 @@ use std::fmt;
 use formats::objects::{is_object_url, shown_url};
 use load::{Config, Interruption, TableName};
 
-use crate::error::CopyError;
+use crate::{database_file::DatabaseFileEndpoint, error::CopyError};
 
 /// A source or a destination.
 #[derive(Debug, Clone)]
@@ -16,6 +16,8 @@ pub enum Endpoint {
     Files(FileEndpoint),
     /// Any other database, through its driver.
     Database(DatabaseEndpoint),
+    /// Files that SQL Server wrote: data files, backups, a package.
+    DatabaseFile(DatabaseFileEndpoint),
 }
 
 /// A database of SQL Server, and a table of it unless a query or `--tables` takes its place.
@@ -92,10 +94,10 @@ impl Endpoint {
         let scheme = scheme_of(text);
         match scheme.as_deref() {
             Some("mssql" | "sqlserver") => sql_server(text, url, further).map(Box::new).map(Self::SqlServer),
-            Some(_) if is_object_url(text) => Ok(Self::Files(FileEndpoint::parse(text))),
+            Some(_) if is_object_url(text) => Ok(Self::of_path(text)),
             Some("file") => {
                 let path = text.split_once(':').map_or(text, |(_, path)| path);
-                Ok(Self::Files(FileEndpoint::parse(path.strip_prefix("//").unwrap_or(path))))
+                Ok(Self::of_path(path.strip_prefix("//").unwrap_or(path)))
             }
             Some(scheme) if DATABASE_SCHEMES.contains(&scheme) => {
                 Ok(Self::Database(DatabaseEndpoint::parse(scheme, text)))
@@ -104,7 +106,15 @@ impl Endpoint {
                 "{scheme}:// is not understood. Endpoints are mssql://user@host/database/schema.table, {}, files, or objects (s3://, az://, gs://, https://)",
                 DATABASE_SCHEMES.map(|scheme| format!("{scheme}:")).join(", ")
             ))),
-            _ => Ok(Self::Files(FileEndpoint::parse(text))),
+            _ => Ok(Self::of_path(text)),
+        }
+    }
+
+    /// Reads a path or URL: files that SQL Server wrote are known by their suffixes.
+    pub fn of_path(text: &str) -> Self {
+        match DatabaseFileEndpoint::parse(text) {
+            Some(endpoint) => Self::DatabaseFile(endpoint),
+            None => Self::Files(FileEndpoint::parse(text)),
         }
     }
 }
@@ -183,6 +193,7 @@ impl fmt::Display for Endpoint {
                 write!(f, "{}#{sheet}", shown_url(path))
             }
             Self::Database(endpoint) => endpoint.fmt(f),
+            Self::DatabaseFile(endpoint) => endpoint.fmt(f),
         }
     }
 }
@@ -271,6 +282,9 @@ mod tests {
             Ok(Endpoint::SqlServer(endpoint)) => format!("server {endpoint}"),
             Ok(Endpoint::Files(FileEndpoint { path, sheet })) => format!("file {path} {sheet:?}"),
             Ok(Endpoint::Database(endpoint)) => format!("database {endpoint}"),
+            Ok(Endpoint::DatabaseFile(endpoint)) => {
+                format!("files {:?} {:?}", endpoint.files, endpoint.table)
+            }
             Err(error) => format!("error {error}"),
         }
     }
@@ -294,6 +308,10 @@ mod tests {
             ("sqlite:shop.db#orders", "database sqlite:#orders"),
             ("postgresql://u:secret@h/db?table=t", "database postgresql:"),
             ("odbc:Driver={x};Pwd=secret#t", "database odbc:#t"),
+            ("shop.bak#dbo.orders", "files [\"shop.bak\"] Some(\"dbo.orders\")"),
+            ("full-*.BAK,diff.bak", "files [\"full-*.BAK\", \"diff.bak\"] None"),
+            ("s3://bucket/shop.bacpac#t", "files [\"s3://bucket/shop.bacpac\"] Some(\"t\")"),
+            ("a,b.csv", "file a,b.csv None"),
         ];
         for (text, expected) in cases {
             assert_eq!(shown(text), expected, "{text}");

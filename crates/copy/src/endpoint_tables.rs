@@ -22,6 +22,7 @@ impl Endpoint {
         match self {
             Self::SqlServer(endpoint) => server_tables(endpoint),
             Self::Database(endpoint) => database::tables(endpoint),
+            Self::DatabaseFile(endpoint) => endpoint.tables(),
             Self::Files(_) => Err(CopyError::Usage(
                 "--tables chooses tables of a database; files are chosen by a pattern such as 'orders-*.csv'"
                     .to_owned(),
@@ -40,6 +41,9 @@ impl Endpoint {
                 Self::Database(DatabaseEndpoint { table: Some(table.quoted_name()), ..endpoint.clone() })
             }
             Self::Files(files) => Self::Files(files.clone()),
+            Self::DatabaseFile(endpoint) => {
+                Self::DatabaseFile(endpoint.with_table(Some(table_name(table).to_string())))
+            }
         }
     }
 
@@ -77,6 +81,7 @@ impl Endpoint {
                 let named = ListedTable { schema, ..table.clone() };
                 Ok(Self::Database(DatabaseEndpoint { table: Some(named.quoted_name()), ..endpoint.clone() }))
             }
+            Self::DatabaseFile(endpoint) => Err(endpoint.not_written()),
             Self::Files(files) => {
                 if !crate::file_destination::is_directory(&files.path) {
                     return one(&files.path);

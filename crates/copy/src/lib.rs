@@ -9,6 +9,7 @@
 //! | [`FileSource`], [`SheetSource`], [`ServerSource`] | files, sheets of workbooks, SQL Server as sources |
 //! | [`FileDestination`], [`ServerDestination`] | files and tables of SQL Server as destinations |
 //! | [`database`] | other databases, through their drivers |
+//! | [`DatabaseFileSource`] | backups, data files and packages of SQL Server |
 //! | [`copy_table`], [`copy_tables`] | the copy itself: one table, and several |
 //! | [`loaded_file`], [`rejects`] | files with the origins of their rows; where refused rows are written |
 //! | [`RowStream`] | record batches on their way, with the origins of their rows |
@@ -17,6 +18,7 @@
 mod collations;
 mod copy_report;
 pub mod database;
+mod database_file;
 mod destination;
 mod directed_rows;
 mod endpoint;
@@ -43,6 +45,7 @@ mod places;
 mod read_options;
 pub mod rejects;
 mod row_stream;
+mod rowversions;
 mod run;
 mod server;
 mod server_destination;
@@ -60,6 +63,7 @@ mod workbook;
 
 pub use collations::Collations;
 pub use copy_report::{CopyReport, FailedCopy};
+pub use database_file::{DatabaseFileEndpoint, DatabaseFileRead, DatabaseFileSource};
 pub use destination::{Create, Destination, Landed, Prepared};
 pub use directed_rows::ActionCounts;
 pub use endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint};

@@ -10,7 +10,7 @@ use tds::Value;
 use crate::{
     collations::Collations,
     error::CopyError,
-    server_source::without_rowversions,
+    rowversions::without_rowversions,
     source::{ReadForm, Source},
     watch::Control,
 };

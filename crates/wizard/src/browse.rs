@@ -37,7 +37,7 @@ pub fn connect(end: &End, side: Side) -> Result<Found, CopyError> {
     let server = match endpoint {
         Endpoint::SqlServer(server) => with_patience(*server),
         Endpoint::Files(_) => return Err(CopyError::Usage("this names a file, not a database".to_owned())),
-        Endpoint::Database(_) => {
+        Endpoint::Database(_) | Endpoint::DatabaseFile(_) => {
             let tables = endpoint.tables()?;
             return Ok(Found {
                 said: format!("Connected. {}.", counted(tables.len())),
@@ -139,6 +139,9 @@ pub fn look_at_destination(draft: &Draft) -> Result<Vec<TargetColumn>, CopyError
     match endpoint {
         Endpoint::SqlServer(server) => target_columns(with_patience(*server)),
         Endpoint::Database(_) => Ok(Vec::new()),
+        Endpoint::DatabaseFile(files) => {
+            Err(CopyError::Usage(format!("{files}: backups and packages are read, not written")))
+        }
         Endpoint::Files(files) => {
             let path = Path::new(&files.path);
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

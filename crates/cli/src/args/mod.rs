@@ -175,8 +175,14 @@ pub struct QueryArgs {
 /// `bulkwire describe`.
 #[derive(Debug, Args)]
 pub struct DescribeArgs {
-    /// The table
+    /// The table; or a backup, data files or a package of SQL Server (shop.bak, shop.mdf, shop.bacpac), behind '#' a table of it
     pub table: String,
+    /// The number of the backup (from 1), in files that have several
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub backup_set: Option<u16>,
+    /// Read every row of every table of the file, and compare all checksums
+    #[arg(long)]
+    pub verify: bool,
     /// Print the description as one JSON object
     #[arg(long)]
     pub json: bool,

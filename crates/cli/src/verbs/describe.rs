@@ -2,19 +2,28 @@
 
 use std::io::{self, Write};
 
+use copy::DatabaseFileEndpoint;
 use load::report::{grouped, row_words};
 use load::{LoadOptions, LoadPlan, RecoveryModel, TableDescription, TableName};
 use rows::Mapping;
 use rows::mapping::{Form, field_for};
 
-use super::describe_json;
+use super::{describe_file, describe_json};
 use crate::args::DescribeArgs;
 use crate::connection;
 use crate::failure::Failure;
 use crate::table::Table;
 
-/// Shows a table and the plan of a load into it.
+/// Shows a table and the plan of a load into it, or the database in files that SQL Server wrote.
 pub fn run(arguments: &DescribeArgs) -> Result<(), Failure> {
+    if let Some(files) = DatabaseFileEndpoint::parse(&arguments.table) {
+        let set = arguments.backup_set.map(usize::from);
+        return describe_file::run(&files.with_set(set), arguments.json, arguments.verify);
+    }
+    if arguments.backup_set.is_some() || arguments.verify {
+        let text = "--backup-set and --verify are for files of SQL Server (shop.bak)".to_owned();
+        return Err(Failure::Usage(text));
+    }
     let table: TableName =
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
     let mut client = connection::open(&arguments.connection)?;

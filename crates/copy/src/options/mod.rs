@@ -64,6 +64,10 @@ pub struct Options {
     /// The sheet of a workbook (default: the first)
     #[arg(long, value_name = "NAME", help_heading = "File")]
     pub sheet: Option<String>,
+    /// The number of the backup (from 1) that is read, in files that have several
+    #[arg(long, value_name = "N", help_heading = "File", value_parser = clap::value_parser!(u16).range(1..))]
+    #[schemars(range(min = 1))]
+    pub backup_set: Option<u16>,
     /// The format of files that are written.
     #[command(flatten)]
     #[serde(flatten)]
@@ -76,7 +80,7 @@ pub struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     pub modes: ModeOptions,
-    /// Between SQL Servers: give new tables the keys, indexes, defaults, checks, computed columns and foreign keys of the source's
+    /// From SQL Server, its backups and packages, to SQL Server: give new tables the keys, indexes, defaults, checks, computed columns and foreign keys of the source's
     #[arg(long, help_heading = "Target")]
     pub with_keys: bool,
     /// What becomes of the collations of columns of tables that are made: keep, default (that of the destination's database), or

@@ -16,6 +16,7 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
     let is_sheet = matches!(source, Endpoint::Files(files) if files.is_workbook());
     let is_file = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Files(_));
     let is_server = |endpoint: &Endpoint| matches!(endpoint, Endpoint::SqlServer(_));
+    let is_database_file = |endpoint: &Endpoint| matches!(endpoint, Endpoint::DatabaseFile(_));
     let is_text_file = is_file(source) && !is_sheet;
     let (of_sheets, mut of_text): (Vec<_>, Vec<_>) =
         given(&options.format).into_iter().partition(|one| OF_SHEETS.contains(&one.name.as_str()));
@@ -30,8 +31,7 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
         given(&options.conversions).into_iter().partition(|one| one.name == "date-order");
     let (retry, of_writers): (Vec<_>, Vec<_>) =
         given(&options.writers).into_iter().partition(|one| one.name == "retry-for");
-    let mut of_server_sources = given(&options.reading);
-    of_server_sources.extend(given(&options.forms));
+    let (of_server_sources, of_forms) = (given(&options.reading), given(&options.forms));
     let mut of_server_targets = named(&["action", "key", "strategy", "with-keys", "collations"]);
     of_server_targets.extend(of_writers);
     of_server_targets.extend(given(&options.bulk));
@@ -45,6 +45,10 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
     let has_text = is_text_file || is_file(destination);
     refuse(&keeps_text, has_text, "is for text files that are read", source)?;
     refuse(&of_server_sources, is_server(source), "is for reading SQL Server", source)?;
+    let has_forms = is_server(source) || is_database_file(source);
+    refuse(&of_forms, has_forms, "is for reading SQL Server", source)?;
+    let of_sets = named(&["backup-set"]);
+    refuse(&of_sets, is_database_file(source), "is for backups of SQL Server that are read", source)?;
     refuse(&of_server_targets, is_server(destination), "is for loading SQL Server", destination)?;
     let format = &options.format;
     let is_host_file = format.format_file.is_some() || format.format.is_some_and(FormatName::is_host);
@@ -53,8 +57,9 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
     refuse(&dates, reads_dates, of_dates, destination)?;
     let modes = named(&["mode", "truncate"]);
     refuse(&modes, !is_file(destination), "is for tables; a file is replaced as a whole", destination)?;
-    let of_servers = is_server(source) && is_server(destination);
-    refuse(&named(&["with-keys"]), of_servers, "copies between SQL Servers", source)?;
+    let of_servers = (is_server(source) || is_database_file(source)) && is_server(destination);
+    let of_keys = "copies between SQL Servers";
+    refuse(&named(&["with-keys"]), of_servers, of_keys, source)?;
     if options.with_keys && options.tables.query.is_some() {
         return usage("--with-keys copies the keys of a table, and --query has none");
     }
@@ -79,6 +84,7 @@ fn check_tables(options: &Options, source: &Endpoint) -> Result<(), CopyError> {
     let is_named = match source {
         Endpoint::SqlServer(server) => server.table.is_some(),
         Endpoint::Database(database) => database.table.is_some(),
+        Endpoint::DatabaseFile(files) => files.table.is_some(),
         Endpoint::Files(_) => false,
     };
     if is_named {

@@ -9,6 +9,7 @@ use rows::text::DateOrder;
 use tds::Column;
 
 use crate::{
+    database_file::DatabaseFileRead,
     endpoint::{Endpoint, SqlServerEndpoint},
     error::CopyError,
     file_destination::FileWrite,
@@ -75,9 +76,13 @@ fn source(ends: &Ends, options: &Options, voice: Voice) -> Result<SourceSpec, Co
         Endpoint::Database(endpoint) => {
             SourceSpec::Database(DatabaseRead { endpoint: endpoint.clone(), query })
         }
-        Endpoint::Files(_) if query.is_some() => {
+        Endpoint::Files(_) | Endpoint::DatabaseFile(_) if query.is_some() => {
             return Err(CopyError::Usage("--query is for databases; a file has no queries".to_owned()));
         }
+        Endpoint::DatabaseFile(endpoint) => SourceSpec::DatabaseFile(DatabaseFileRead {
+            endpoint: endpoint.with_set(options.backup_set.map(usize::from)),
+            form: options.forms.form(writes_text(ends, options)),
+        }),
         Endpoint::Files(endpoint) if endpoint.is_workbook() => SourceSpec::Sheet(SheetRead {
             endpoint: endpoint.clone(),
             settings: SheetSettings {
@@ -186,6 +191,7 @@ fn destination(ends: &Ends, options: &Options, voice: Voice) -> Result<Destinati
         ));
     }
     Ok(match &ends.destination {
+        Endpoint::DatabaseFile(files) => return Err(files.not_written()),
         Endpoint::SqlServer(endpoint) => DestinationSpec::Server(Box::new(ServerTarget {
             endpoint: (**endpoint).clone(),
             record: match options.writers.is_resumable() {

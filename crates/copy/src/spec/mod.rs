@@ -13,6 +13,7 @@ use load::{Interruption, Mode, read::ReadOptions};
 
 use crate::{
     database,
+    database_file::{DatabaseFileRead, DatabaseFileSource},
     destination::{Create, Destination},
     endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint},
     error::CopyError,
@@ -60,6 +61,8 @@ pub enum SourceSpec {
     Sheet(SheetRead),
     /// Another database.
     Database(DatabaseRead),
+    /// Files that SQL Server wrote.
+    DatabaseFile(DatabaseFileRead),
 }
 
 /// The settings of reading SQL Server.
@@ -295,7 +298,7 @@ impl Spec {
         match &mut self.source {
             SourceSpec::Server(read) => read.endpoint.config.interruption = Some(interruption.clone()),
             SourceSpec::Files(read) => read.interruption = Some(interruption.clone()),
-            SourceSpec::Sheet(_) | SourceSpec::Database(_) => {}
+            SourceSpec::Sheet(_) | SourceSpec::Database(_) | SourceSpec::DatabaseFile(_) => {}
         }
         if let DestinationSpec::Server(target) = &mut self.destination {
             target.endpoint.config.interruption = Some(interruption.clone());
@@ -322,6 +325,9 @@ impl SourceSpec {
                 interruption: None,
             }),
             Endpoint::Database(endpoint) => Self::Database(DatabaseRead { endpoint, query }),
+            Endpoint::DatabaseFile(endpoint) => {
+                Self::DatabaseFile(DatabaseFileRead { endpoint, form: rows::Form::default() })
+            }
         }
     }
 
@@ -333,6 +339,7 @@ impl SourceSpec {
                 Endpoint::Files(endpoint.clone())
             }
             Self::Database(read) => Endpoint::Database(read.endpoint.clone()),
+            Self::DatabaseFile(read) => Endpoint::DatabaseFile(read.endpoint.clone()),
         }
     }
 
@@ -348,6 +355,9 @@ impl SourceSpec {
             }
             (Self::Files(read), Endpoint::Files(endpoint)) => Self::Files(FileRead { endpoint, ..read }),
             (Self::Sheet(read), Endpoint::Files(endpoint)) => Self::Sheet(SheetRead { endpoint, ..read }),
+            (Self::DatabaseFile(read), Endpoint::DatabaseFile(endpoint)) => {
+                Self::DatabaseFile(DatabaseFileRead { endpoint, ..read })
+            }
             (same, _) => same,
         }
     }
@@ -368,6 +378,7 @@ impl SourceSpec {
             ),
             Self::Sheet(read) => Box::new(SheetSource::new(&read.endpoint, read.settings.clone())),
             Self::Database(read) => database::source(&read.endpoint, read.query.as_deref())?,
+            Self::DatabaseFile(read) => Box::new(DatabaseFileSource::new(read.clone())?),
         };
         Ok(source)
     }

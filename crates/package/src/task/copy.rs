@@ -228,7 +228,7 @@ fn endpoint(
     };
     let EndpointParts { connection, table, query, query_file, path } = parts;
     if let Some(path) = path {
-        return Ok((within(copy::Endpoint::Files(FileEndpoint::parse(path)), scope.folder()), None));
+        return Ok((within(copy::Endpoint::of_path(path), scope.folder()), None));
     }
     let name = connection.as_deref().ok_or_else(|| TaskError::last("an endpoint has no connection"))?;
     let query = match query_file {
@@ -261,6 +261,10 @@ fn endpoint(
             let files = FileEndpoint { sheet: table.clone().or(files.sheet), ..files };
             (within(copy::Endpoint::Files(files), scope.folder()), query)
         }
+        copy::Endpoint::DatabaseFile(files) => {
+            let files = files.with_table(table.clone().or(files.table.clone()));
+            (within(copy::Endpoint::DatabaseFile(files), scope.folder()), query)
+        }
         other => (other, query),
     })
 }
@@ -272,6 +276,7 @@ fn within(endpoint: copy::Endpoint, folder: &Path) -> copy::Endpoint {
             let path = folder.join(&files.path).to_string_lossy().into_owned();
             copy::Endpoint::Files(FileEndpoint { path, ..files })
         }
+        copy::Endpoint::DatabaseFile(files) => copy::Endpoint::DatabaseFile(files.within(folder)),
         other => other,
     }
 }

@@ -11,6 +11,7 @@ mod connections;
 mod conversions;
 mod copies;
 mod copy_kills;
+mod database_files;
 mod dialects;
 mod dying_line;
 mod events;

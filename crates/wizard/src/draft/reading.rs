@@ -34,6 +34,13 @@ impl End {
                 self.database.take_password_out();
                 self.table = database.table.unwrap_or_default();
             }
+            Ok(Endpoint::DatabaseFile(files)) => {
+                // Its tables are listed, as those of a database are.
+                self.kind = EndKind::Database;
+                self.database.address =
+                    files.files.iter().map(|path| absolute(path)).collect::<Vec<_>>().join(",");
+                self.table = files.table.unwrap_or_default();
+            }
             Err(_) => self.file.path = text.to_owned(),
         }
     }
