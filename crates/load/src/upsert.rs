@@ -46,8 +46,8 @@ impl fmt::Display for UpsertReport {
 /// On an error nothing of the upsert stays. The server may also roll back the caller's transaction, as its rules say.
 ///
 /// # Errors
-/// Besides those of a load: a key that is no column of both sides ([`Error::UpsertKey`]), NULL in a key (a cell error that
-/// names the row), and rows of the source that share a key ([`Error::DuplicateKey`]).
+/// The errors of a load, and of the key: it is no column of both sides ([`Error::UpsertKey`]), or rows of the
+/// source share it ([`Error::DuplicateKey`]). NULL in a key is a cell error that names the row.
 pub fn upsert<S, E>(
     client: &mut Client,
     target: &TableDescription,

@@ -1,8 +1,8 @@
 //! Binds a sign-in to the TLS session that it travels in, by `tls-unique` of TLS 1.2 (RFC 5929, 3): the first Finished
 //! message. A token that somebody passes on to another server is worth nothing there.
 //!
-//! The TLS library keeps that message to itself, but it can be made again: it is a function of the master secret and of the
-//! messages before it, and these go by in the clear.
+//! The TLS library keeps that message to itself, but it can be made again. It is a function of the master secret and of
+//! the messages before it, and these go by in the clear.
 
 /// The prefix that names this kind of binding before its bytes, as SQL Server's clients write it.
 #[cfg(feature = "tls")]

@@ -69,8 +69,8 @@ impl Preview {
     /// Characters of a value that are shown.
     const VALUE_CHARS: usize = 120;
 
-    /// Reads the first rows of the source of a copy. `target` is the whole copy if it goes into a table of SQL Server that is there: what
-    /// is shown are then the values that its columns take, and what they do not take is refused.
+    /// Reads the first rows of the source of a copy. `target` is the whole copy if it goes into a table of SQL Server
+    /// that exists. The preview then shows the values that its columns take, and refuses the others.
     ///
     /// # Errors
     /// The source is wrong, or the transformation, or the columns do not fit.

@@ -103,8 +103,8 @@ pub struct Forecast {
     pub structures: Vec<StructureForecast>,
     /// Bytes that the load adds to the log.
     pub log_bytes: u64,
-    /// From where to where they may lie, if batches of several writers come into a tree: how many rows they have, and in which order
-    /// they come, is known afterwards only.
+    /// The least and the most bytes of log, if batches of several writers come into a tree. Their numbers of rows and
+    /// their order are known only afterwards.
     pub log_range_bytes: Option<(u64, u64)>,
     /// The database's recovery model.
     pub recovery_model: Option<RecoveryModel>,

@@ -84,8 +84,9 @@ impl Ledger {
     /// Enters a load, or takes over the one of this name. A finished load whose sources have changed begins again.
     ///
     /// # Errors
-    /// [`Error::LedgerMismatch`] if the load of this name is not done and has another target, mode or source;
-    /// [`Error::TargetChanged`] if it is done and the table of its target's name is another one; [`Error::LedgerDamaged`].
+    /// [`Error::LedgerMismatch`] if the load of this name is not done and has another target, mode or source.
+    /// [`Error::TargetChanged`] if it is done and the table of its target's name is another one.
+    /// [`Error::LedgerDamaged`] if the ledger contradicts itself.
     pub fn open(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
         client.check_transaction()?;
         if client.in_transaction() {

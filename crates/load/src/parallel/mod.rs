@@ -1,16 +1,16 @@
 //! The load itself: over one connection or several, in which transient errors are tried again.
 //!
-//! One thread reads each source and cuts it into chunks. Writers take chunks from one queue; each has a connection, encodes
-//! a chunk, sends it and commits it as one transaction. Where rows may have to be sent again, a writer holds those of its
-//! chunk until they are committed. With a [`Ledger`], the transaction also says which rows it commits: then a commit
-//! whose answer was lost is looked up, and a load that was killed goes on where it stopped.
+//! One thread reads each source and cuts it into chunks. Writers take chunks from one queue; each has a connection,
+//! encodes a chunk, sends it and commits it as one transaction. Where rows may have to be sent again, a writer holds
+//! those of its chunk until they are committed. With a [`Ledger`], the transaction also says which rows it commits.
+//! Then a commit whose answer was lost is looked up, and a load that was killed goes on where it stopped.
 //!
 //! A single writer needs no whole chunks: its encoder takes rows as they are read. Without a second try and without a
 //! ledger it ends a transaction after the plan's number of rows. With them the writer ends a transaction when it has taken
 //! some time, or its rows much memory. Memory does not grow with a transaction whose rows are not held.
 //!
-//! The rows of a partitioned table go by lane, if the plan says so: the reader cuts chunks of one lane each, and the queue hands
-//! the chunks of a lane to one writer at a time.
+//! The rows of a partitioned table go by lane, if the plan says so. The reader cuts chunks of one lane each, and the
+//! queue hands the chunks of a lane to one writer at a time.
 
 mod chunk;
 mod comparer;

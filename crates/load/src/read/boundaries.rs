@@ -220,8 +220,8 @@ fn tiles(
     Ok(found)
 }
 
-/// Leaves out boundaries that are not greater than the one before, as the server compares them: text of the same letters in
-/// another case is equal to it under most collations.
+/// Leaves out boundaries that are not greater than the one before, as the server compares them. Text of the same
+/// letters in another case is equal to it under most collations.
 fn ascending(client: &mut Client, key: &SplitKey, mut boundaries: Vec<Value>) -> Result<Vec<Value>, Error> {
     boundaries.dedup();
     loop {

@@ -38,8 +38,8 @@ pub trait RangeSink: Send + Sync {
     fn stop(&self);
 }
 
-/// Hands batches over in the order of their ranges. Readers that are ahead wait when their range's share of memory is full,
-/// or when they are too many ranges ahead; the range whose turn it is never waits for another.
+/// Hands batches over in the order of their ranges. Readers that are ahead wait when their range's share of memory is
+/// full, or when they are too many ranges ahead. The range whose turn it is never waits for another.
 pub(crate) struct Handover {
     state: Mutex<State>,
     changed: Condvar,

@@ -393,8 +393,8 @@ impl StageFacts {
     }
 }
 
-/// Returns the server's words, if it cannot switch these tables: a check of SWITCH (4901 to 4999), a statement that it
-/// does not know, or a feature that it does not have.
+/// Returns the server's words, if it cannot switch these tables. The error is a check of SWITCH (4901 to 4999), an
+/// unknown statement, or a missing feature.
 fn refusal_of(error: &Error) -> Option<String> {
     let message = error.server_message()?;
     let refuses = matches!(message.number, 102 | 156 | 4901..=4999 | 7733 | 40_500..=40_599);

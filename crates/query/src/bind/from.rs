@@ -382,8 +382,8 @@ fn with_known_columns(
     Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns })
 }
 
-/// Finds the columns that a view has had all along. New columns of a table follow its others, where `*` stands, so that a search from
-/// the end takes no new one for a column of the same name that stands behind or before it.
+/// Finds the columns that a view has had all along. New columns of a table follow its others, where `*` stands, and so
+/// the search goes from the end. It takes no new column for one of the same name that stands behind or before it.
 fn places_of(known: &[String], columns: &[OutputColumn]) -> Option<Vec<usize>> {
     let mut wanted = known.iter().rev().peekable();
     let mut places = Vec::with_capacity(known.len());

@@ -15,7 +15,7 @@ use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
 use tsql::expression::{Expr as Ast, FunctionCall};
 
-/// The engine's name of the column that tells which set a row is of: a bit for each expression, the first one's
+/// The engine's name of the column that tells the set of a row. It has a bit for each expression, the first one's
 /// highest, set if the row's set is without it.
 const SET_COLUMN: &str = "__grouping_id";
 

@@ -1,7 +1,7 @@
 //! The bytes that CAST makes of numbers, dates and times, and takes back.
 //!
-//! The types of before 2008 show their numbers, the high-order byte first; those of 2008 and decimal the form in which rows hold them, the
-//! low-order byte first, behind what the type says of precision and scale.
+//! The types of before 2008 show their numbers, the high-order byte first. Those of 2008 and decimal show the form that
+//! rows hold, the low-order byte first. In front of it are the precision and scale of the type.
 
 use tds::SqlType;
 

@@ -7,9 +7,10 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-/// The engine's rule, but for conditions above groups that are there without any row. The engine takes a condition without columns
-/// for one over the columns that are grouped by: below an aggregate without GROUP BY it would leave no row of many, and there is a
-/// group all the same. The total of grouping sets likewise, of whose columns none is the one below.
+/// The engine's rule, but for conditions above groups that are there without any row. The engine takes a condition
+/// without columns for one over the columns that are grouped by. Below an aggregate without GROUP BY it would leave no
+/// row of many, and there is a group all the same. The total of grouping sets likewise, of whose columns none is the
+/// one below.
 #[derive(Debug, Default)]
 pub(crate) struct GuardedFilters(PushDownFilter);
 

@@ -1,9 +1,10 @@
 //! Rows of which nothing is known but their columns.
 //!
-//! The engine carries what it knows of an order, and of constant columns, from operator to operator, and pushes sorts down
-//! through them. It does so where it must not: a column that is constant on the side of an outer join that may be missing is not
-//! so in the join's rows; grouping sets over sorted rows are not sorted, since their totals have NULL; and a sort pushed below OFFSET
-//! chooses other rows. Above these operators stands one that says nothing and lets nothing through.
+//! The engine carries what it knows of an order, and of constant columns, from operator to operator, and pushes sorts
+//! down through them. It does so where it must not: a column that is constant on the side of an outer join that may be
+//! missing is not so in the join's rows. Grouping sets over sorted rows are not sorted, since their totals have NULL. A
+//! sort pushed below OFFSET chooses other rows. Above these operators stands one that says nothing and lets nothing
+//! through.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The rows of a query as one text: what FOR JSON and FOR XML make of them.
 //!
-//! It is an aggregate of the engine over all columns of the query, so that a correlated subquery with FOR JSON or FOR XML is
+//! It is an aggregate of the engine over all columns of the query. So a correlated subquery with FOR JSON or FOR XML is
 //! planned like one with any other aggregate.
 
 mod json;

@@ -1,8 +1,8 @@
 //! Queries over a stream of batches, one of whose tables is the stream: what a transformation of rows on their way is.
 //!
-//! A query in which each row comes of one row of the stream runs batch by batch ([`RowWise`]): conditions and select lists are
-//! evaluated here, and a join finds the other tables hashed once. A value that cannot be computed then costs its row alone. A query
-//! that must see all rows, as ORDER BY does, runs as one plan ([`Gathering`]).
+//! A query in which each row comes of one row of the stream runs batch by batch ([`RowWise`]). Conditions and select
+//! lists are evaluated here, and a join finds the other tables hashed once. A value that cannot be computed then costs
+//! its row alone. A query that must see all rows, as ORDER BY does, runs as one plan ([`Gathering`]).
 
 mod carried_row;
 mod evaluation;

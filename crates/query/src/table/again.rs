@@ -8,9 +8,9 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 
-/// A plan that runs many times, one run after the other. No run knows anything of those before: what operators keep, such as the
-/// build sides of joins and the least row of a TOP, is thrown away before each of them. Streams that hide plans do the same when
-/// they are executed.
+/// A plan that runs many times, one run after the other. No run knows anything of those before. The state of operators,
+/// such as build sides of joins and the least row of a TOP, is thrown away before each run. Streams that hide plans do
+/// the same when they are executed.
 pub(crate) struct Again {
     plan: Arc<dyn ExecutionPlan>,
 }

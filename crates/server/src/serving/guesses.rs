@@ -1,7 +1,7 @@
-//! Wrong passwords, counted by address: after a few, further attempts from the address are checked one by one. A delayed answer
-//! alone would slow one connection, but not a thousand parallel ones. So the attempts of an address that has failed repeatedly
-//! queue up: each is checked in its turn, and one whose turn is too far off is refused without a check. A client that knows the
-//! password waits in the same queue, a few seconds at most.
+//! Wrong passwords, counted by address: after a few, further attempts from the address are checked one by one. A
+//! delayed answer alone would slow one connection, but not a thousand parallel ones. So the attempts of an address that
+//! has failed repeatedly queue up. Each is checked in its turn, and one whose turn is too far off is refused without a
+//! check. A client that knows the password waits in the same queue, a few seconds at most.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

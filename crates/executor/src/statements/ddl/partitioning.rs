@@ -119,8 +119,8 @@ fn check_unique_keys(table: &TableDefinition) -> Result<(), SqlError> {
 /// Returns a partitioning in the spelling of its scheme and column. The scheme and its function stay as they are to the
 /// end of the transaction.
 ///
-/// Errors: 1921 for an unknown scheme, 1911 for an unknown column, 7726 and 7727 for a column of another type or collation than the
-/// function's, 7724 for a computed one that is not persisted.
+/// Errors: 1921 for an unknown scheme, 1911 for an unknown column, 7724 for a computed one that is not persisted.
+/// Errors 7726 and 7727 are for a column of another type or collation than the function's.
 fn check(session: &Session, table: &TableDefinition, by: &Partitioning) -> Result<Partitioning, SqlError> {
     let database = &table.database;
     let (id, _) = session

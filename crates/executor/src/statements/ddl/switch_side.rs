@@ -132,8 +132,8 @@ impl Partition {
     }
 }
 
-/// Errors: 4953 for partitions by different columns, 4973 for a range that is no part of the target's, 4982 for a source whose
-/// constraints let values in that the target's partition does not take.
+/// Errors: 4953 for partitions by different columns, 4973 for a range that is no part of the target's. Error 4982 is
+/// for a source whose constraints let values in that the target's partition does not take.
 pub(super) fn check_ranges(from: &Side, to: &Side) -> Result<(), SqlError> {
     let Some(target) = &to.partition else { return Ok(()) };
     let (source_name, target_name) = (from.table.definition.full_name(), to.table.definition.full_name());

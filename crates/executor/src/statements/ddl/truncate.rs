@@ -32,8 +32,9 @@ pub(super) fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), S
 
 /// Runs TRUNCATE TABLE … WITH (PARTITIONS …). Identity values go on.
 ///
-/// Errors: 7728 for a span from a greater number to a smaller one, 7711 for a partition that is named twice, 7729 for a table without
-/// partitions, 7722 for a partition that there is not, 3756 and 4716 for an index that is partitioned otherwise.
+/// Errors: 7728 for a span from a greater number to a smaller one, 7711 for a partition that is named twice, 7729 for a
+/// table without partitions. Error 7722 is for a partition that does not exist, 3756 and 4716 for an index that is
+/// partitioned otherwise.
 pub(super) fn truncate_partitions(
     session: &mut Session,
     name: &ObjectName,

@@ -1,5 +1,5 @@
-//! Parallel SELECT INTO and INSERT … SELECT WITH (TABLOCK): each partition of the query is written by a task of its own, into extents of
-//! its own, as part of one transaction.
+//! Parallel SELECT INTO and INSERT … SELECT WITH (TABLOCK). Each partition of the query is written by its own task,
+//! into its own extents, as part of one transaction.
 
 use std::sync::Arc;
 use std::thread::available_parallelism;
