@@ -161,7 +161,7 @@ impl PagedDatabase {
     }
 }
 
-/// What has been found out of files before their catalogue is read.
+/// The facts of files that are known before their catalogue is read.
 struct OpenedFiles {
     image: Image,
     origin: Origin,

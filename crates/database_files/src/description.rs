@@ -1,4 +1,4 @@
-//! What a file says of the database that it holds. No login and no secret is among it.
+//! The description of the database in a file. No login and no secret is among it.
 
 use crate::{backup::BackupSet, catalogue::Boot};
 
@@ -13,7 +13,7 @@ pub struct Description {
     pub server: String,
     /// Compatibility level; 0 if it is unknown.
     pub compatibility: u8,
-    /// Where it is from.
+    /// The kind of file that the description is from.
     pub origin: Origin,
 }
 
@@ -28,7 +28,7 @@ pub enum Origin {
         is_differential: bool,
         /// Files that were read.
         files: usize,
-        /// When it began, `2024-02-29 12:34:56`.
+        /// The start of the backup, `2024-02-29 12:34:56`.
         begun: String,
         /// Version of the server that made it.
         server_version: String,

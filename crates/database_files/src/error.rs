@@ -1,4 +1,4 @@
-//! What can be wrong with a file that SQL Server wrote, and where.
+//! Errors in a file that SQL Server wrote, and their places.
 
 use std::fmt;
 use std::io;
@@ -34,7 +34,7 @@ pub enum Reason {
     /// Bytes are not those that were written.
     #[error("{what} has the checksum {found:08x}, and its bytes give {computed:08x}")]
     Checksum {
-        /// What the checksum covers.
+        /// The bytes that the checksum covers, by name.
         what: &'static str,
         /// The checksum in the file.
         found: u32,

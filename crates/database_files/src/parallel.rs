@@ -20,7 +20,7 @@ enum Sent {
 /// A piece that no thread has taken yet, and where its batches go.
 type Waiting<P> = Arc<Mutex<std::vec::IntoIter<(P, SyncSender<Sent>)>>>;
 
-/// Where a piece's batches are handed to; false if nobody wants more.
+/// The receiver of a piece's batches; false if nobody wants more.
 pub(crate) type Hand<'a> = dyn FnMut(RecordBatch) -> bool + 'a;
 
 /// Reads pieces by `threads` threads. `read` hands on the batches of one piece, and fails with what is wrong in it. Batches come in the

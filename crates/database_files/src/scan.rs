@@ -22,7 +22,7 @@ use crate::{
 /// Pages that a thread reads at a time: 8 MiB.
 const PIECE_PAGES: usize = 1024;
 
-/// How a column's values are taken from records.
+/// The way from records to the values of a column.
 #[derive(Debug, Clone)]
 struct ColumnReader {
     name: String,
@@ -247,7 +247,7 @@ impl ColumnReader {
     }
 }
 
-/// What is wrong with a row: something of its own, or a page that it points to.
+/// An error in a row: something of its own, or a page that it points to.
 enum Problem {
     Of(String),
     Elsewhere(FileError),

@@ -2,10 +2,10 @@
 
 use tds::SqlType;
 
-/// How the bytes of a value on a page become those of the wire.
+/// The way from the bytes of a value on a page to those of the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Conversion {
-    /// They are the same.
+    /// Both have the same bytes.
     Same,
     /// The two halves change places: money, whose high half travels first, and dates before times.
     SwapHalves,

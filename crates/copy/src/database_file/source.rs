@@ -23,7 +23,7 @@ const BATCH_ROWS: usize = 8192;
 /// Threads that read one table, at most.
 const THREADS_MAX: usize = 4;
 
-/// How a file of SQL Server is read.
+/// The settings by which a file of SQL Server is read.
 #[derive(Debug, Clone)]
 pub struct DatabaseFileRead {
     /// The files and the table.

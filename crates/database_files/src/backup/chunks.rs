@@ -18,7 +18,7 @@ use crate::{
 const MAGIC: &[u8] = b"MSSQLBAK";
 /// The kind of a mark, which is not packed.
 const MARK: &[u8] = b"SFMB";
-/// Where the first record stands.
+/// The place of the first record.
 const RECORDS_AT: u64 = 480;
 /// Bytes of a chunk's head.
 const CHUNK_HEAD_BYTES: u64 = 28;

@@ -1,4 +1,5 @@
-//! What a backup says of itself: the family that a file is, its sets, their databases, files and positions in the log.
+//! The description that a backup has of itself: the family of a file, its sets, their databases, files and positions in the
+//! log.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub(crate) struct Media {
     pub sets: Vec<BackupSet>,
 }
 
-/// One backup in a file.
+/// A backup in a file, which may hold several.
 pub(crate) struct BackupSet {
     /// Bits of its kind: 4 full, 8 differential, 2 copy-only.
     pub kind: u32,
@@ -41,7 +42,7 @@ pub(crate) struct BackupSet {
     pub compatibility: u8,
     /// Version of the server: major, minor, build.
     pub server_version: (u8, u8, u16),
-    /// When the backup began: year, month, day, hour, minute, second.
+    /// The start of the backup: year, month, day, hour, minute, second.
     pub begun: [u16; 6],
     /// Positions in the log: virtual log file, block, record.
     pub first_lsn: Lsn,

@@ -52,7 +52,7 @@ pub(crate) fn unpack(
     Ok(())
 }
 
-/// What is wrong with a packed block.
+/// An error in a packed block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Broken {
     #[error("its packed bytes end too early")]

@@ -7,7 +7,7 @@ use crate::{
     pages::{PageAddress, kind},
 };
 
-/// Where the boot page is.
+/// The address of the boot page.
 const BOOT_PAGE: PageAddress = PageAddress { file: 1, page: 9 };
 /// Oldest version that is read: SQL Server 2005.
 const OLDEST_VERSION: u16 = 611;
@@ -16,10 +16,10 @@ pub(crate) const NEW_CATALOGUE: u16 = 655;
 /// The bit of a database that was shut down: its files need no log.
 const IS_CLEAN: u32 = 0x4000_0000;
 
-/// What fills the name: blanks, of one byte or of two.
+/// The characters that fill the name: blanks, of one byte or of two.
 const PADDING: [char; 3] = [' ', '\0', '\u{2020}'];
 
-/// What the boot page says.
+/// The facts of the boot page.
 #[derive(Debug, Clone)]
 pub(crate) struct Boot {
     /// Internal version of the database.

@@ -1,4 +1,4 @@
-//! Where the columns of a rowset stand in its records. The layout is what the rowset's own table says, never the declared order.
+//! Places of a rowset's columns in its records. The layout comes from the rowset's own table, never from the declared order.
 
 use super::system_tables::ColumnLayout;
 
@@ -22,7 +22,7 @@ pub(crate) enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowColumn {
     pub place: Place,
-    /// Its bit among the NULLs, from 1.
+    /// The bit of the column among the NULLs, from 1.
     pub null_bit: u16,
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct RowsetRow {
     pub compression: u8,
 }
 
-/// Where a column stands in the records of a rowset.
+/// The place of a column in the records of a rowset.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ColumnLayout {
     /// The column's number; other bits say that it was dropped or is internal.

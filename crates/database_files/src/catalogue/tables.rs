@@ -12,11 +12,11 @@ use crate::definition::{
     Action, Check, Column, Computed, Default, ForeignKey, Identity, Index, KeyKind, Table,
 };
 
-/// A table, and where its rows are.
+/// A table, and the places of its rows.
 #[derive(Debug, Clone)]
 pub(crate) struct TableRows {
     pub table: Table,
-    /// Its heap or clustered index, by partitions.
+    /// The heap or clustered index of the table, by partitions.
     pub rowsets: Vec<Rowset>,
 }
 

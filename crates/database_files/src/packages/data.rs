@@ -52,7 +52,7 @@ impl DataPart {
     }
 }
 
-/// How a column's values are taken from the data.
+/// The way from the data to the values of a column.
 #[derive(Debug, Clone)]
 struct ColumnReader {
     name: String,
@@ -212,7 +212,7 @@ impl PartRows {
     }
 }
 
-/// What is wrong with a value.
+/// An error in a value.
 struct Wrong {
     column: String,
     text: String,

@@ -38,7 +38,7 @@ pub(crate) struct PackagedTable {
     pub parts: Vec<DataPart>,
 }
 
-/// What is read of a model.
+/// The parts of a model that are read.
 pub(crate) struct Model {
     /// The platform that it is for: `Sql160`, `SqlAzureV12`.
     pub platform: String,

@@ -6,7 +6,7 @@ use crate::error::{Result, malformed};
 /// Largest Origin.xml: the list of tables makes it long.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What is read of it.
+/// The parts of Origin.xml that are read.
 pub(crate) struct PackageOrigin {
     pub has_data: bool,
     pub data_version: String,

@@ -6,10 +6,10 @@ use tds::{Length, SqlType, VectorBase};
 
 use super::element::{Node, name_parts};
 
-/// How the bytes of a value in the data become those of the wire.
+/// The way from the bytes of a value in the data to those of the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// They are the same.
+    /// Both have the same bytes.
     Same,
     /// Precision, scale, sign, 16 bytes.
     Decimal { precision: u8, scale: u8 },

@@ -174,7 +174,7 @@ impl Page {
     }
 }
 
-/// What does not agree in a page.
+/// A part of a page that does not agree with its contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Damage {
     /// The checksum.

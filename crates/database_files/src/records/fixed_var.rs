@@ -13,14 +13,14 @@ pub(crate) struct FixedVar<'a> {
     variables: u16,
 }
 
-/// What a record is, by its first byte.
+/// The kind of a record, by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordKind {
     /// A row.
     Row,
     /// A row that has moved here.
     Forwarded,
-    /// What stands where a row has moved from.
+    /// A forwarding stub, which stands where a row has moved from.
     Stub,
     /// An index entry.
     Index,

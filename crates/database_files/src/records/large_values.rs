@@ -22,7 +22,7 @@ mod record_kind {
     pub const NULL: u16 = 8;
 }
 
-/// What stands in a row in place of a value.
+/// The pointer that a row holds in place of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pointer<'a> {
     /// The pointer of text, ntext and image.
