@@ -16,7 +16,7 @@ use crate::{
 };
 
 const MAGIC: &[u8] = b"MSSQLBAK";
-/// The kind of a mark, which is not packed.
+/// The kind of a mark: 512 bytes between records, which are not packed.
 const MARK: &[u8] = b"SFMB";
 /// The place of the first record.
 const RECORDS_AT: u64 = 480;

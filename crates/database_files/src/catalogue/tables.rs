@@ -48,19 +48,19 @@ mod index_status {
     pub const UNIQUE_CONSTRAINT: u32 = 0x40;
 }
 
-/// Classes of references.
+/// Classes of references in `sys.syssingleobjrefs` and `sys.sysmultiobjrefs`, found in files: they are not published.
 mod reference_class {
     /// From a foreign key to the table that it refers to.
     pub const KEY_TO_TABLE: u8 = 27;
-    /// To a column of the key's own table.
+    /// From a foreign key to a column of its own table, by their order.
     pub const KEY_COLUMN: u8 = 28;
-    /// To a column of the other table.
+    /// From a foreign key to a column of the other table.
     pub const KEY_TO_COLUMN: u8 = 29;
 }
 
-/// The bit of a constraint whose name the server made up.
+/// The bit of a constraint whose name the server made up, in the status of `sys.sysschobjs`.
 const SYSTEM_NAMED: u32 = 0x4;
-/// The bit of a constraint that rows may not obey.
+/// The bit of a constraint that is not trusted: rows may not obey it.
 const NOT_TRUSTED: u32 = 0x400;
 
 /// The id of the schema `sys`.
