@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
-use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{Column, DFSchema};
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{Case, Expr};
+use datafusion::logical_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder, TryCast};
 use datafusion::physical_expr::create_physical_expr;
 use tds::{CodePage, Length, SqlType};
 
@@ -18,8 +18,8 @@ use super::super::size::check_repeated;
 use super::super::typed::{Typed, call_with, common_collation, unify};
 use super::super::types::is_numeric;
 use super::super::{Datum, arithmetic, functions};
-use super::condition::one_column;
-use super::{Binder, Scope};
+use super::condition::{one_column, with_plan};
+use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
 use tsql::errors;
 use tsql::expression::{BinaryOperator, Comparison, Expr as Ast, Literal, UnaryOperator};
@@ -214,11 +214,30 @@ pub(super) fn never_computed(binder: &Binder<'_>, expr: &Ast, scope: &Scope<'_>)
 
 /// Binds a query as a value: NULL for no row, error 512 for several.
 fn scalar_subquery(binder: &Binder<'_>, query: &Query, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-    let (subquery, columns) = binder.subquery(query, scope)?;
+    let (mut subquery, columns) = binder.subquery(query, scope)?;
     let [column] = columns.as_slice() else { return Err(one_column()) };
+    // Plans above know from here on that the value is NULL where the query has no row.
+    let field = subquery.subquery.schema().field(0);
+    if !field.is_nullable() && !always_has_row(&subquery.subquery) {
+        let own = Expr::Column(Column::new_unqualified(field.name()));
+        let value = Expr::TryCast(TryCast::new(Box::new(own), field.data_type().clone()));
+        let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
+            .project([value.alias(binder.fresh())])
+            .and_then(LogicalPlanBuilder::build);
+        subquery = with_plan(plan.map_err(plan_error)?);
+    }
     let mut value = Typed { expr: Expr::ScalarSubquery(subquery), ..column.value.clone() };
     value.nullable = true;
     Ok(value)
+}
+
+/// Returns true for a query of aggregates without groups.
+fn always_has_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => always_has_row(&projection.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        _ => false,
+    }
 }
 
 /// Binds `column.Property` of a CLR type; `None` if the last part is no property.

@@ -19,7 +19,7 @@ use datafusion::logical_expr::{
 
 use super::dependent::{function_of, named};
 use super::fresh;
-use super::presence::{Inside, through};
+use super::presence::{Inside, gives_names, through};
 use crate::streaming::is_stream;
 use tsql::errors;
 
@@ -36,8 +36,7 @@ pub(super) fn joined_by_lookup(
     let mut value = Expr::Column(value);
     let mut below = query;
     while let LogicalPlan::Projection(projection) = below {
-        if matches!(projection.input.as_ref(), LogicalPlan::TableScan(_)) || !through(&mut value, projection)?
-        {
+        if gives_names(projection) || !through(&mut value, projection)? {
             break;
         }
         below = &projection.input;

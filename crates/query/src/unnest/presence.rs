@@ -78,10 +78,7 @@ impl Inside {
         let mut plan = plan;
         loop {
             plan = match plan {
-                // A table's columns have names of their own only above its scan.
-                LogicalPlan::Projection(projection)
-                    if !matches!(projection.input.as_ref(), LogicalPlan::TableScan(_)) =>
-                {
+                LogicalPlan::Projection(projection) if !gives_names(projection) => {
                     for expr in exprs.iter_mut().chain(&mut across).chain(&mut own) {
                         if !through(expr, projection)? {
                             return Ok(None);
@@ -134,6 +131,17 @@ impl Inside {
         }
         let rows = without_subqueries(&rows.build()?)?;
         Ok(Some(Inside { rows, across, exprs }))
+    }
+}
+
+/// Returns true for a projection that gives columns names of their own: those of a table, and the engine's of grouping sets.
+pub(super) fn gives_names(projection: &Projection) -> bool {
+    match projection.input.as_ref() {
+        LogicalPlan::TableScan(_) => true,
+        LogicalPlan::Aggregate(aggregate) => {
+            matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)])
+        }
+        _ => false,
     }
 }
 

@@ -752,6 +752,7 @@ fn is_plain(expr: &Expr, schema: &DFSchema) -> bool {
         Expr::Alias(alias) => is_plain(&alias.expr, schema),
         Expr::Not(inner) | Expr::IsNull(inner) | Expr::IsNotNull(inner) => is_plain(inner, schema),
         Expr::Cast(cast) => is_plain(&cast.expr, schema),
+        Expr::TryCast(cast) => is_plain(&cast.expr, schema),
         Expr::BinaryExpr(binary) => {
             is_plain(&binary.left, schema)
                 && is_plain(&binary.right, schema)
