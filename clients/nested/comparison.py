@@ -101,12 +101,16 @@ def shown(
 ) -> str:
     """Returns a difference in words, its statement made as small as can be."""
 
+    # The number of an error, or that rows are wrong.
+    kind = (difference(case, wanted, judged) or "")[:5]
+
     def differs(node: Node) -> bool:
         less = dataclasses.replace(case, node=node)
         right = judgement(less, judge)
         if wanted is None:
             return is_internal(difference(less, None, judged) or "")
-        return right is not None and difference(less, right, judged) is not None
+        # What is made smaller must not differ for another reason.
+        return right is not None and (difference(less, right, judged) or "")[:5] == kind
 
     node = shrunk(case.node, differs)
     least = dataclasses.replace(case, node=node)

@@ -185,6 +185,9 @@ class Values:
         if 0.73 <= kind < 0.77:
             values = self.value(scopes, max(depth - 1, 0)), self.plain(scopes), self.plain(scopes)
             return same("condition", "{} " + self.negation() + "BETWEEN {} AND {}", *values)
+        if 0.8 <= kind < 0.83:
+            values = self.value(scopes, max(depth - 1, 0)), self.plain(scopes)
+            return same("condition", "{} IS " + self.negation() + "DISTINCT FROM {}", *values)
         if 0.77 <= kind < 0.8 and (column := self.column(scopes)):
             return same("condition", "({0} <> 0 AND 12 / {0} > 5)", column)
         operator = self.random.choice(OPERATORS)
