@@ -275,7 +275,17 @@ pub enum InsertSource {
     DefaultValues,
     /// EXECUTE: every result that the call gives.
     Execute(Box<StatementKind>),
+    /// SELECT … FROM (INSERT, UPDATE, DELETE or MERGE … OUTPUT …).
+    Changed {
+        /// The query, over a table of the name [`CHANGED`].
+        query: Box<Query>,
+        /// The statement whose OUTPUT is that table.
+        statement: Box<StatementKind>,
+    },
 }
+
+/// The name of the table of rows that a statement within FROM has changed. No name of the user's has a blank in it there.
+pub const CHANGED: &str = "@ changed";
 
 impl Insert {
     /// Returns true for a load of a file that fires no trigger.

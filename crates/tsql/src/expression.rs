@@ -133,6 +133,8 @@ pub struct FunctionCall {
     pub over: Option<Window>,
     /// WITHIN GROUP (ORDER BY …).
     pub within_group: Vec<OrderItem>,
+    /// IGNORE NULLS; RESPECT NULLS says what holds without it.
+    pub ignores_nulls: bool,
 }
 
 /// OVER (…).
@@ -245,6 +247,10 @@ pub enum Comparison {
     Greater,
     /// `>=`, `!<`.
     GreaterOrEqual,
+    /// `IS DISTINCT FROM`: true or false, and NULL is equal to NULL.
+    Distinct,
+    /// `IS NOT DISTINCT FROM`.
+    NotDistinct,
 }
 
 impl Expr {

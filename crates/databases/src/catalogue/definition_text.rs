@@ -126,6 +126,8 @@ fn sign(comparison: Comparison) -> &'static str {
         Comparison::LessOrEqual => "<=",
         Comparison::Greater => ">",
         Comparison::GreaterOrEqual => ">=",
+        Comparison::Distinct => " IS DISTINCT FROM ",
+        Comparison::NotDistinct => " IS NOT DISTINCT FROM ",
     }
 }
 

@@ -131,8 +131,8 @@ impl ColumnTest {
 /// Returns for a comparison if it holds of less, equal and greater values.
 pub fn relations(comparison: Comparison) -> [bool; 3] {
     match comparison {
-        Comparison::Equal => [false, true, false],
-        Comparison::NotEqual => [true, false, true],
+        Comparison::Equal | Comparison::NotDistinct => [false, true, false],
+        Comparison::NotEqual | Comparison::Distinct => [true, false, true],
         Comparison::Less => [true, false, false],
         Comparison::LessOrEqual => [true, true, false],
         Comparison::Greater => [false, false, true],
@@ -149,6 +149,8 @@ enum Test<'e> {
 fn parted(expr: &Expr) -> Option<(&[String], Test<'_>)> {
     let (column, test) = match expr {
         Expr::IsNull(column, negated) => (column.as_ref(), Test::Null(!negated)),
+        // A filter has comparisons for which NULL is never true.
+        Expr::Compare(_, Comparison::Distinct | Comparison::NotDistinct, _) => return None,
         Expr::Compare(left, comparison, right) => match (left.as_ref(), right.as_ref()) {
             (Expr::Column(_), right) => (left.as_ref(), Test::Compare(*comparison, vec![right])),
             (left, _) => (right.as_ref(), Test::Compare(turned(*comparison), vec![left])),

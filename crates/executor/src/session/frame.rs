@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use databases::memory::Reservation;
 use introspection::facts::UpdatedColumns;
+use query::BoundTable;
 use query::Datum;
 use query::convert::convert;
 use query::running;
@@ -40,6 +41,8 @@ pub(crate) struct Frame {
     parameters: Vec<String>,
     /// Tables that the scope is given when it begins.
     pub tables: Vec<(String, VariableTable)>,
+    /// The rows that the statement in the FROM of the INSERT at hand has changed.
+    pub changed: Option<BoundTable>,
     /// Bytes of long values among them, and the part of the server's memory that they are counted in.
     long_bytes: usize,
     memory: Option<Reservation>,
@@ -75,6 +78,7 @@ impl Frame {
             variables: HashMap::new(),
             parameters: Vec::new(),
             tables: Vec::new(),
+            changed: None,
             long_bytes: 0,
             memory: None,
             cursors: Cursors::new(),

@@ -127,6 +127,11 @@ impl Output {
         self.results.take()
     }
 
+    /// Goes on with what was kept before [`captured`](Self::captured) was called.
+    pub fn keep(&mut self, results: Option<Captured>) {
+        self.results = results;
+    }
+
     /// Follows SET NOCOUNT.
     pub fn set_quiet(&mut self, quiet: bool) {
         self.quiet = quiet;

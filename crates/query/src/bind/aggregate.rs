@@ -396,6 +396,9 @@ impl Binder<'_> {
                 let combined = aggregate(function, vec![argument], call.distinct, Vec::new());
                 Ok(numbers(combined, SqlType::Int, SqlType::Int))
             }
+            Kind::ContinuousPercentile | Kind::DiscretePercentile => {
+                self.approximate_percentile(call, kind, scope)
+            }
             Kind::Joined => {
                 let separator = call.arguments.get(1).ok_or_else(missing)?;
                 let unicode = sql_type.is_unicode() || !sql_type.is_character();

@@ -176,6 +176,8 @@ fn quantified(
             Comparison::LessOrEqual => Comparison::Greater,
             Comparison::Greater => Comparison::LessOrEqual,
             Comparison::GreaterOrEqual => Comparison::Less,
+            Comparison::Distinct => Comparison::NotDistinct,
+            Comparison::NotDistinct => Comparison::Distinct,
         };
         let every = quantified(binder, value, opposite, true, query, scope)?;
         return Ok(Expr::Not(Box::new(every)));
@@ -205,6 +207,9 @@ fn quantified(
         Comparison::LessOrEqual => value.lt_eq(smallest()?),
         Comparison::Equal => value.clone().eq(smallest()?).and(value.eq(largest()?)),
         Comparison::NotEqual => return Err(SqlError::internal("<> ALL is NOT IN")),
+        Comparison::Distinct | Comparison::NotDistinct => {
+            return Err(SqlError::internal("IS DISTINCT FROM has no quantifier"));
+        }
     };
     // No row: true. A row that fails: false. Else a NULL among the rows leaves it unknown.
     let unknown = lit(datafusion::common::ScalarValue::Boolean(None));
@@ -252,10 +257,16 @@ fn negate(expr: Expr, negated: bool) -> Expr {
 ///
 /// Errors: 402 for types that cannot be compared, 468 for two collations.
 pub(crate) fn compare(left: Typed, comparison: Comparison, right: Typed) -> Result<Expr, SqlError> {
-    let null = [&left, &right].iter().any(|side| side.constant.as_ref().is_some_and(Datum::is_null));
+    let is_null = |side: &Typed| side.constant.as_ref().is_some_and(Datum::is_null);
+    let (left_null, right_null) = (is_null(&left), is_null(&right));
     let (left, right) = comparable(left, right, comparison)?;
-    if null {
-        return Ok(lit(datafusion::common::ScalarValue::Boolean(None)));
+    if left_null || right_null {
+        let other = if left_null { right } else { left };
+        return Ok(match comparison {
+            Comparison::Distinct => other.is_not_null(),
+            Comparison::NotDistinct => other.is_null(),
+            _ => lit(datafusion::common::ScalarValue::Boolean(None)),
+        });
     }
     let operator = match comparison {
         Comparison::Equal => Operator::Eq,
@@ -264,6 +275,8 @@ pub(crate) fn compare(left: Typed, comparison: Comparison, right: Typed) -> Resu
         Comparison::LessOrEqual => Operator::LtEq,
         Comparison::Greater => Operator::Gt,
         Comparison::GreaterOrEqual => Operator::GtEq,
+        Comparison::Distinct => Operator::IsDistinctFrom,
+        Comparison::NotDistinct => Operator::IsNotDistinctFrom,
     };
     Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right))))
 }
@@ -317,6 +330,8 @@ fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr
             Comparison::LessOrEqual => "less than or equal to",
             Comparison::Greater => "greater than",
             Comparison::GreaterOrEqual => "greater than or equal to",
+            Comparison::Distinct => "is distinct from",
+            Comparison::NotDistinct => "is not distinct from",
         };
         return Err(SqlError::new(
             402,

@@ -1,5 +1,6 @@
 //! Recursive common tables: splits them into anchor and recursive step.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
@@ -19,19 +20,33 @@ use tsql::same_name;
 /// Turns that a recursion takes unless OPTION (MAXRECURSION) says otherwise.
 const TURNS: u64 = 100;
 
-/// The anchor and the step of a recursive common table.
+/// The anchor and the step of a recursive common table. A step of several members is their UNION ALL.
 pub(super) struct Parts<'q> {
     anchor: &'q QueryBody,
-    step: &'q QueryBody,
+    step: Cow<'q, QueryBody>,
 }
 
 /// Splits a common table that names itself behind a UNION ALL; `None` for any other.
 pub(super) fn recursion_of(table: &CommonTable) -> Option<Parts<'_>> {
-    let QueryBody::Set { operator: SetOperator::Union, all: true, left, right } = &table.query.body else {
-        return None;
-    };
     let uses = |body: &QueryBody| mentions(body, &table.name);
-    (uses(right) && !uses(left)).then_some(Parts { anchor: left, step: right })
+    let (mut anchor, mut members) = (&table.query.body, Vec::new());
+    while uses(anchor) {
+        let QueryBody::Set { operator: SetOperator::Union, all: true, left, right } = anchor else {
+            return None;
+        };
+        if !uses(right) {
+            return None;
+        }
+        members.push(right.as_ref());
+        anchor = left;
+    }
+    let mut members = members.into_iter().rev();
+    let mut step = Cow::Borrowed(members.next()?);
+    for member in members {
+        let (left, right) = (Box::new(step.into_owned()), Box::new(member.clone()));
+        step = Cow::Owned(QueryBody::Set { operator: SetOperator::Union, all: true, left, right });
+    }
+    Some(Parts { anchor, step })
 }
 
 /// Makes error 252: a common table that names itself without a UNION ALL.
@@ -55,7 +70,7 @@ impl Binder<'_> {
         table: &CommonTable,
         Parts { anchor, step }: Parts<'_>,
     ) -> Result<BoundQuery, SqlError> {
-        check_step(step, &table.name)?;
+        check_step(&step, &table.name)?;
         let anchor = self.body(anchor, None)?;
         let mut columns = anchor.columns.clone();
         for (column, name) in columns.iter_mut().zip(table.columns.iter().flatten()) {
@@ -75,7 +90,7 @@ impl Binder<'_> {
             .collect();
         let work = Arc::new(WorkTable::new(Arc::new(Schema::new(fields))));
         self.recursions.borrow_mut().push((table.name.clone(), columns.clone(), Arc::clone(&work)));
-        let step = self.body(step, None);
+        let step = self.body(&step, None);
         self.recursions.borrow_mut().pop();
         let step = step?;
         if step.columns.len() != columns.len() {

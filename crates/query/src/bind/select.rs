@@ -128,7 +128,7 @@ impl Binder<'_> {
         let item = OrderItem { expr: Ast::Literal(Literal::Null), descending: false };
         let query = Query { order_by: vec![item], ..Query::select(Select::default()) };
         let items = bound_items(self, items, &scope)?;
-        finished(self, &select, &query, source.plan, items, vec![Err(order)], &Windows::default())
+        finished(self, (&select, &query), source.plan, (items, vec![Err(order)]), &Windows::default(), None)
     }
 
     /// Keeps a single row of each key.
@@ -231,7 +231,7 @@ fn query_within(
         sorts.push(sort_of(&output_values(&bound), position, item)?);
     }
     let Some(clause) = query.for_clause.as_deref() else {
-        let plan = top::limited(binder, bound.plan, sorts, None, query)?;
+        let plan = top::limited(binder, bound.plan, sorts, (None, query), parent)?;
         return Ok(BoundQuery { plan, columns: bound.columns });
     };
     let texts = bound
@@ -244,7 +244,7 @@ fn query_within(
             nested: false,
         })
         .collect();
-    let plan = top::limited(binder, bound.plan, sorts.clone(), None, query)?;
+    let plan = top::limited(binder, bound.plan, sorts.clone(), (None, query), parent)?;
     let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
     binder.as_text(clause, plan, &names, texts, sorts)
 }
@@ -284,7 +284,7 @@ fn bound_select(
         // Unless an aggregate in a subquery makes it a grouped query.
         if !wanted.get() {
             let (items, hidden) = bound?;
-            return finished(binder, select, query, plan, items, hidden, &plain_windows);
+            return finished(binder, (select, query), plan, (items, hidden), &plain_windows, parent);
         }
         scope.windows = None;
     }
@@ -312,7 +312,7 @@ fn bound_select(
         builder = builder.filter(having).map_err(plan_error)?;
     }
     let plan = builder.build().map_err(plan_error)?;
-    finished(binder, select, query, plan, items, hidden, &windows)
+    finished(binder, (select, query), plan, (items, hidden), &windows, parent)
 }
 
 /// Binds the grouped expressions, and the columns that will stand for them.
@@ -519,14 +519,14 @@ fn output_position(
     }
 }
 
+/// `outer` is the scope of the query around.
 fn finished(
     binder: &Binder<'_>,
-    select: &Select,
-    query: &Query,
+    (select, query): (&Select, &Query),
     plan: LogicalPlan,
-    items: Vec<Item>,
-    order: Vec<Result<usize, Typed>>,
+    (items, order): (Vec<Item>, Order),
     windows: &Windows,
+    outer: Option<&Scope<'_>>,
 ) -> Result<BoundQuery, SqlError> {
     let mut builder = windows.input(plan)?;
     let window_exprs = windows.exprs.borrow();
@@ -577,7 +577,7 @@ fn finished(
         });
     }
     let order = if text_columns.is_some() { sorts.clone() } else { Vec::new() };
-    bound.plan = top::limited(binder, bound.plan, sorts, select.top.as_ref(), query)?;
+    bound.plan = top::limited(binder, bound.plan, sorts, (select.top.as_ref(), query), outer)?;
     if let (Some(clause), Some(columns)) = (query.for_clause.as_deref(), text_columns) {
         // DISTINCT may have made other names.
         let names: Vec<String> =

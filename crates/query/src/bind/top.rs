@@ -16,45 +16,110 @@ use tsql::SqlError;
 use tsql::expression::Expr as Ast;
 use tsql::query::{Query, Top};
 
-/// 1060's text.
-const TOP_COUNT: &str =
-    "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
+/// The number and the text of the error for a count that is no number.
+type Refusal = (i32, &'static str);
+
+const TOP_COUNT: Refusal =
+    (1060, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.");
+const OFFSET_COUNT: Refusal = (10743, "The offset specified in a OFFSET clause must be an integer.");
 
 /// Adds ORDER BY, then TOP or OFFSET and FETCH, to a plan.
+///
+/// `outer` is the scope of the query around, whose columns counts may look at.
 ///
 /// Errors: 1031 for a percentage beyond 100, 1060, 10743 and 127 for counts, 1062 for WITH TIES without an order.
 pub(super) fn limited(
     binder: &Binder<'_>,
     mut plan: LogicalPlan,
     sorts: Vec<Sort>,
-    top: Option<&Top>,
-    query: &Query,
+    (top, query): (Option<&Top>, &Query),
+    outer: Option<&Scope<'_>>,
 ) -> Result<LogicalPlan, SqlError> {
-    let top = match top {
+    let count = |expr: &Ast, refusal: Refusal| counted(binder, expr, refusal, outer);
+    let top_count = match top {
         Some(top) if top.percent || top.with_ties => {
-            plan = placed(binder, plan, &sorts, top)?;
+            plan = placed(binder, plan, &sorts, top, outer)?;
             None
         }
-        Some(top) => Some(constant_rows(binder, &top.count, 1060, TOP_COUNT)?),
+        Some(top) => Some(count(&top.count, TOP_COUNT)?),
         None => None,
     };
+    let skip = query.offset.as_ref().map(|offset| count(offset, OFFSET_COUNT)).transpose()?;
+    let fetch = query.fetch.as_ref().map(|fetch| count(fetch, OFFSET_COUNT)).transpose()?;
+    let computed = [&top_count, &skip, &fetch].into_iter().flatten().any(|count| count.as_usize().is_none());
+    if computed {
+        // What differs from one outer row to the next is no limit of a plan: rows are chosen by their places.
+        let most = fetch.or(top_count);
+        plan = among_places(binder, plan, &sorts, skip, most)?;
+        let builder = LogicalPlanBuilder::from(plan);
+        let builder = if sorts.is_empty() { Ok(builder) } else { builder.sort(sorts) };
+        return builder.and_then(LogicalPlanBuilder::build).map_err(plan_error);
+    }
     let mut builder = LogicalPlanBuilder::from(plan);
     if !sorts.is_empty() {
         builder = builder.sort(sorts).map_err(plan_error)?;
     }
-    if let Some(top) = top {
+    if let Some(top) = top_count.as_ref().and_then(Count::as_usize) {
         builder = builder.limit(0, Some(top)).map_err(plan_error)?;
     }
-    if let Some(offset) = &query.offset {
-        let text = "The offset specified in a OFFSET clause must be an integer.";
-        let skip = constant_rows(binder, offset, 10743, text)?;
-        let fetch = match &query.fetch {
-            Some(fetch) => Some(constant_rows(binder, fetch, 10743, text)?),
-            None => None,
-        };
-        builder = builder.limit(skip, fetch).map_err(plan_error)?;
+    if let Some(skip) = skip.as_ref().and_then(Count::as_usize) {
+        builder = builder.limit(skip, fetch.as_ref().and_then(Count::as_usize)).map_err(plan_error)?;
     }
     builder.build().map_err(plan_error)
+}
+
+/// How many rows a clause says.
+enum Count {
+    Constant(usize),
+    /// Of type bigint, not negative and never NULL.
+    Computed(Expr),
+}
+
+impl Count {
+    fn as_usize(&self) -> Option<usize> {
+        match self {
+            Count::Constant(rows) => Some(*rows),
+            Count::Computed(_) => None,
+        }
+    }
+
+    fn expr(&self) -> Expr {
+        match self {
+            Count::Constant(rows) => lit(i64::try_from(*rows).unwrap_or(i64::MAX)),
+            Count::Computed(expr) => expr.clone(),
+        }
+    }
+}
+
+/// The rows that stand behind the first `skip`, and of them at most `most`.
+fn among_places(
+    binder: &Binder<'_>,
+    plan: LogicalPlan,
+    sorts: &[Sort],
+    skip: Option<Count>,
+    most: Option<Count>,
+) -> Result<LogicalPlan, SqlError> {
+    let columns = plan.schema().columns();
+    let place = binder.fresh();
+    let function = datafusion::functions_window::row_number::row_number_udwf();
+    let places = window(WindowFunctionDefinition::WindowUDF(function), Vec::new(), sorts.to_vec());
+    let behind = || {
+        let place = datafusion::logical_expr::cast(reference(&place), arrow::datatypes::DataType::Int64);
+        match &skip {
+            Some(skip) => place - skip.expr(),
+            None => place,
+        }
+    };
+    let mut condition = behind().gt(lit(0_i64));
+    if let Some(most) = &most {
+        condition = condition.and(behind().lt_eq(most.expr()));
+    }
+    LogicalPlanBuilder::from(plan)
+        .window([places.alias(&place)])
+        .and_then(|builder| builder.filter(condition))
+        .and_then(|builder| builder.project(columns.into_iter().map(Expr::Column)))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)
 }
 
 /// Binds TOP … PERCENT and TOP … WITH TIES: puts each row's place and the number of rows beside it.
@@ -63,6 +128,7 @@ fn placed(
     plan: LogicalPlan,
     sorts: &[Sort],
     top: &Top,
+    outer: Option<&Scope<'_>>,
 ) -> Result<LogicalPlan, SqlError> {
     if top.with_ties && sorts.is_empty() {
         let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
@@ -97,7 +163,7 @@ fn placed(
         })
         .expr
     } else {
-        lit(constant_rows(binder, &top.count, 1060, TOP_COUNT)? as i64)
+        counted(binder, &top.count, TOP_COUNT, outer)?.expr()
     };
     let place_value = datafusion::logical_expr::cast(reference(&place), arrow::datatypes::DataType::Int64);
     LogicalPlanBuilder::from(plan)
@@ -109,13 +175,32 @@ fn placed(
         .map_err(plan_error)
 }
 
-fn constant_rows(binder: &Binder<'_>, expr: &Ast, number: i32, text: &str) -> Result<usize, SqlError> {
-    let value = binder.value(expr, &Scope::empty())?.cast(&SqlType::BigInt)?;
+/// A count of rows, which may be computed for each row of the query around.
+///
+/// Errors: 127 for a negative one and `refusal` for what is no number, for computed ones when run.
+fn counted(
+    binder: &Binder<'_>,
+    expr: &Ast,
+    refusal: Refusal,
+    outer: Option<&Scope<'_>>,
+) -> Result<Count, SqlError> {
+    let scope = Scope::of(Vec::new(), outer);
+    let value = binder.value(expr, &scope)?.cast(&SqlType::BigInt)?;
+    let checked = move |value: &Datum| match value {
+        Datum::Int(rows) if *rows < 0 => {
+            Err(SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative."))
+        }
+        Datum::Int(rows) => Ok(*rows),
+        _ => Err(SqlError::new(refusal.0, 15, 1, refusal.1)),
+    };
     match constant_of(&value)? {
-        Some(Datum::Int(rows)) => usize::try_from(rows)
-            .map_err(|_| SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")),
-        Some(_) => Err(SqlError::new(number, 15, 1, text)),
-        None => Err(SqlError::unsupported("A TOP or OFFSET that a query computes")),
+        Some(value) => Ok(Count::Constant(usize::try_from(checked(&value)?).unwrap_or(usize::MAX))),
+        None => {
+            let name = format!("row_count_{}", refusal.0);
+            let kernel =
+                move |values: &[Datum]| checked(values.first().unwrap_or(&Datum::Null)).map(Datum::Int);
+            Ok(Count::Computed(call(&name, vec![value], SqlType::BigInt, kernel).expr))
+        }
     }
 }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, StringArray};
 use arrow::datatypes::DataType;
 
-use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::functions_window;
-use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::expr::{NullTreatment, Sort, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::{
-    Expr, LogicalPlan, LogicalPlanBuilder, WindowFrame, WindowFrameBound, WindowFrameUnits,
+    AggregateUDF, Expr, LogicalPlan, LogicalPlanBuilder, WindowFrame, WindowFrameBound, WindowFrameUnits,
     WindowFunctionDefinition, cast, lit,
 };
 use tds::{Collation, Length, SqlType};
@@ -23,8 +24,10 @@ use super::super::functions::{self, Aggregate as Aggregated, Kernel, Window as K
 use super::super::moving::{MovingKind, moving};
 use super::super::percentile::percentile;
 use super::super::scalar::Scalar;
+use super::super::shift::{negative_offset, shift};
 use super::super::typed::{Typed, call_with};
 use super::aggregate::{Aggregate, of_engine};
+use super::clause::Clause;
 use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
@@ -137,6 +140,14 @@ fn window_over(
         }
     }
     let window_frame = frame(over, !order_by.is_empty())?;
+    // A query among the arguments is a column below the window.
+    let arguments = arguments.into_iter().map(|argument| match has_query(&argument) {
+        Ok(true) => Ok(reference(&shared(binder, &windows.below, argument))),
+        Ok(false) => Ok(argument),
+        Err(error) => Err(plan_error(error)),
+    });
+    let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+    let ignores_nulls = call.ignores_nulls && matches!(kind, Some(Kind::First | Kind::Last));
     let expr = Expr::WindowFunction(Box::new(WindowFunction {
         fun: function,
         params: WindowFunctionParams {
@@ -145,13 +156,18 @@ fn window_over(
             order_by,
             window_frame,
             filter: None,
-            null_treatment: None,
+            null_treatment: ignores_nulls.then_some(NullTreatment::IgnoreNulls),
             distinct: false,
         },
     }));
     let name = shared(binder, &windows.exprs, expr);
     let value = Typed::new(reference(&name), value_type, true).with_collation(collation);
     of_engine(value, &result, &call.name)
+}
+
+/// Returns true for an expression with a subquery.
+fn has_query(expr: &Expr) -> Result<bool, DataFusionError> {
+    expr.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_))))
 }
 
 /// Returns a key that reads a column: one without columns is computed below the windows.
@@ -219,26 +235,27 @@ fn window_function(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) 
             let mut arguments = call.arguments.iter();
             let value = binder.value(arguments.next().ok_or_else(missing)?, scope)?;
             let offset = match arguments.next() {
-                Some(offset) => binder.constant_int(offset, scope)?,
-                None => 1,
+                Some(offset) => binder.value(offset, scope)?.cast(&SqlType::BigInt)?,
+                None => Typed::constant(Datum::Int(1), SqlType::BigInt)?,
             };
+            if matches!(offset.constant, Some(Datum::Int(rows)) if rows < 0) {
+                return Err(negative_offset());
+            }
             let default = match arguments.next() {
-                Some(default) => {
-                    let default = binder.value(default, scope)?.cast(&value.sql_type)?;
-                    if !matches!(default.expr, Expr::Literal(..)) {
-                        let what = format!("A default of {} that is not a constant", call.name);
-                        return Err(SqlError::unsupported(&what));
-                    }
-                    default.expr
-                }
-                None => Typed::null().cast(&value.sql_type)?.expr,
+                Some(default) => binder.value(default, scope)?,
+                None => Typed::null(),
             };
-            let function = match kind {
-                Kind::Before => functions_window::lead_lag::lag_udwf(),
-                _ => functions_window::lead_lag::lead_udwf(),
+            let default = default.cast(&value.sql_type)?.expr;
+            let backwards = kind == Kind::Before;
+            let is_constant = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if !value.is_null());
+            let plain =
+                !call.ignores_nulls && is_constant(&offset.expr) && matches!(default, Expr::Literal(..));
+            let function = match plain {
+                true if backwards => functions_window::lead_lag::lag_udwf(),
+                true => functions_window::lead_lag::lead_udwf(),
+                false => shift(backwards, call.ignores_nulls),
             };
-            let arguments = vec![value.expr.clone(), lit(i64::from(offset)), default];
-            of_value(function, arguments, &value)
+            of_value(function, vec![value.expr.clone(), offset.expr, default], &value)
         }
         Kind::First | Kind::Last => {
             let value = call.arguments.first().ok_or_else(missing)?;
@@ -256,7 +273,16 @@ fn window_function(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) 
 /// Binds an aggregate over the rows of a window. Errors: 4113 for those that have none.
 fn aggregate_window(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
     let kind = functions::aggregate(&call.name);
-    if matches!(kind, Some(Aggregated::Joined | Aggregated::ApproximateCount)) {
+    let never = matches!(
+        kind,
+        Some(
+            Aggregated::Joined
+                | Aggregated::ApproximateCount
+                | Aggregated::ContinuousPercentile
+                | Aggregated::DiscretePercentile
+        )
+    );
+    if never {
         return Err(not_windowing(&call.name));
     }
 
@@ -314,6 +340,20 @@ fn percentile_value(
     kind: Kind,
     scope: &Scope<'_>,
 ) -> Result<Called, SqlError> {
+    let (value, function) = percentile_of(binder, call, kind == Kind::ContinuousPercentile, scope)?;
+    let arguments = vec![value.expr.clone(), key(&value)];
+    let function = WindowFunctionDefinition::AggregateUDF(function);
+    let (result, collation) = (value.sql_type.clone(), value.collation);
+    Ok(Called { function, arguments, value_type: value.sql_type, result, collation })
+}
+
+/// Returns the values and the aggregate of a percentile. Errors: 10754 without WITHIN GROUP, 40515 for a fraction that is no constant.
+fn percentile_of(
+    binder: &Binder<'_>,
+    call: &FunctionCall,
+    continuous: bool,
+    scope: &Scope<'_>,
+) -> Result<(Typed, Arc<AggregateUDF>), SqlError> {
     let [fraction] = call.arguments.as_slice() else {
         return Err(SqlError::internal("a percentile without its fraction"));
     };
@@ -326,14 +366,26 @@ fn percentile_value(
         _ => return Err(SqlError::unsupported("A percentile that is not a constant from 0 to 1")),
     };
     let value = binder.value(&item.expr, scope)?;
-    let continuous = kind == Kind::ContinuousPercentile;
     let value = if continuous { value.cast(&SqlType::Float)? } else { value };
-    let function = percentile(continuous, fraction, item.descending);
-    let sql_type = value.sql_type.clone();
-    let arguments = vec![value.expr.clone(), key(&value)];
-    let function = WindowFunctionDefinition::AggregateUDF(function);
-    let (result, collation) = (sql_type.clone(), value.collation);
-    Ok(Called { function, arguments, value_type: sql_type, result, collation })
+    Ok((value, percentile(continuous, fraction, item.descending)))
+}
+
+impl Binder<'_> {
+    /// APPROX_PERCENTILE_CONT and APPROX_PERCENTILE_DISC: aggregates that are exact here.
+    pub(super) fn approximate_percentile(
+        &self,
+        call: &FunctionCall,
+        kind: Aggregated,
+        scope: &Scope<'_>,
+    ) -> Result<Aggregate, SqlError> {
+        let continuous = kind == Aggregated::ContinuousPercentile;
+        let bound = self.of_clause(Clause::Aggregate, || percentile_of(self, call, continuous, scope));
+        let (value, function) = bound?;
+        let arguments = vec![value.expr.clone(), key(&value)];
+        let expr = super::aggregate::aggregate(function, arguments, false, Vec::new());
+        let (value_type, result) = (value.sql_type.clone(), value.sql_type);
+        Ok(Aggregate { expr, value_type, result, collation: value.collation })
+    }
 }
 
 /// Returns the key of a value that windows are ordered by. Bytes become their digits, because the engine has no ranges

@@ -18,6 +18,10 @@ pub(super) const AGGREGATES: &[Function<Kernel>] = &[
     aggregate("VARP", &["number"], "float", Aggregate::PopulationVariance),
     aggregate("CHECKSUM_AGG", &["number"], "int", Aggregate::Checksum),
     aggregate("STRING_AGG", &["value", "separator"], "text", Aggregate::Joined).within_group(),
+    aggregate("APPROX_PERCENTILE_CONT", &["fraction"], "float", Aggregate::ContinuousPercentile)
+        .within_group(),
+    aggregate("APPROX_PERCENTILE_DISC", &["fraction"], "the value's type", Aggregate::DiscretePercentile)
+        .within_group(),
 ];
 
 /// Functions of the rows of a window.

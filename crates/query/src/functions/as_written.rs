@@ -20,6 +20,8 @@ pub(super) const DATES: &[Function<Kernel>] = &[
     date("DATEPART", &["datepart", "date"], "int", DateFunction::Part).light(),
     date("DATENAME", &["datepart", "date"], "nvarchar(30)", DateFunction::Name),
     date("DATETRUNC", &["datepart", "date"], "the date's type", DateFunction::Truncate),
+    date("DATE_BUCKET", &["datepart", "number", "date"], "the date's type", DateFunction::Bucket)
+        .optional(&["origin"]),
 ];
 
 /// Functions of grouping sets.

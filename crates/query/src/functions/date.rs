@@ -219,6 +219,11 @@ pub fn date_call(
             check_part(part, part_name, name, &temporal_type(&value, SqlType::DateTime2 { scale: 7 }))?;
             date_truncate(part, value, date_first)
         }
+        DateFunction::Bucket => {
+            let (width, value) = (next()?, next()?);
+            check_part(part, part_name, name, &temporal_type(&value, SqlType::DateTime2 { scale: 7 }))?;
+            date_bucket(part, width, value, next().ok())
+        }
     }
 }
 
@@ -279,7 +284,17 @@ fn check_part(part: DatePart, written: &str, function: &str, sql_type: &SqlType)
         SqlType::SmallDateTime => digits > 0,
         _ => false,
     };
+    let unbucketed = matches!(
+        part,
+        DatePart::DayOfYear
+            | DatePart::Weekday
+            | DatePart::IsoWeek
+            | DatePart::Microsecond
+            | DatePart::Nanosecond
+            | DatePart::Offset
+    );
     let never = truncates && matches!(part, DatePart::Nanosecond | DatePart::Weekday | DatePart::Offset)
+        || function.eq_ignore_ascii_case("DATE_BUCKET") && unbucketed
         || function.eq_ignore_ascii_case("DATEADD") && matches!(part, DatePart::IsoWeek | DatePart::Offset);
     if lacks || never || truncates && too_fine {
         let text = format!(
@@ -344,6 +359,66 @@ fn date_truncate(part: DatePart, value: Typed, date_first: u8) -> Result<Typed, 
     strict(&key, vec![(value, wide())], sql_type, move |values| {
         truncate(part, &values[0], &result, date_first)
     })
+}
+
+/// Returns the beginning of the bucket that a value falls into. Buckets are `width` parts long and counted from `origin`, which is
+/// 1900-01-01 unless it is given.
+///
+/// Errors when run: 9834 for a width that is not positive, 517.
+fn date_bucket(part: DatePart, width: Typed, value: Typed, origin: Option<Typed>) -> Result<Typed, SqlError> {
+    let sql_type = temporal_type(&value, SqlType::DateTime2 { scale: 7 });
+    let origin = match origin {
+        Some(origin) => origin,
+        None => {
+            let first = place(DAYS_TO_1900 * TICKS_PER_DAY, 0, &sql_type).unwrap_or(Datum::Null);
+            Typed::constant(first, sql_type.clone())?
+        }
+    };
+    let result = sql_type.clone();
+    let arguments = vec![(width, SqlType::BigInt), (value, sql_type.clone()), (origin, sql_type.clone())];
+    strict(&format!("DATE_BUCKET_{part:?}"), arguments, sql_type, move |values| {
+        let width = values[0].as_int().unwrap_or(0);
+        if width < 1 {
+            let text = "Invalid bucket width value passed to date_bucket function. Only positive values are allowed.";
+            return Err(SqlError::new(9834, 16, 1, text));
+        }
+        let ((ticks, offset), (origin, _)) = (local(&values[1]), local(&values[2]));
+        let failed = || overflow(&type_name(&result));
+        let begin = bucket_start(part, width, ticks, origin).ok_or_else(failed)?;
+        place(begin, offset, &result).ok_or_else(failed)
+    })
+}
+
+/// Returns where the bucket of a moment begins; None: before or behind every calendar.
+fn bucket_start(part: DatePart, width: i64, ticks: i64, origin: i64) -> Option<i64> {
+    let unit = match part {
+        DatePart::Week => 7 * TICKS_PER_DAY,
+        DatePart::Hour => 3600 * TICKS_PER_SECOND,
+        DatePart::Minute => 60 * TICKS_PER_SECOND,
+        DatePart::Second => TICKS_PER_SECOND,
+        DatePart::Millisecond => 10_000,
+        DatePart::Month | DatePart::Quarter | DatePart::Year => {
+            let months = width.checked_mul(match part {
+                DatePart::Year => 12,
+                DatePart::Quarter => 3,
+                _ => 1,
+            })?;
+            let month_of = |ticks: i64| {
+                let (year, month, _) = civil_from_days(ticks.div_euclid(TICKS_PER_DAY) as i32);
+                i64::from(year) * 12 + i64::from(month)
+            };
+            let begin = |bucket: i64| {
+                let days = add_months(origin.div_euclid(TICKS_PER_DAY), bucket.checked_mul(months)?)?;
+                Some(days * TICKS_PER_DAY + origin.rem_euclid(TICKS_PER_DAY))
+            };
+            let bucket = (month_of(ticks) - month_of(origin)).div_euclid(months);
+            let start = begin(bucket)?;
+            return if start > ticks { begin(bucket - 1) } else { Some(start) };
+        }
+        _ => TICKS_PER_DAY,
+    };
+    let span = unit.checked_mul(width)?;
+    origin.checked_add((ticks - origin).div_euclid(span).checked_mul(span)?)
 }
 
 fn overflow(to: &str) -> SqlError {

@@ -66,6 +66,8 @@ pub enum DateFunction {
     Name,
     /// DATETRUNC.
     Truncate,
+    /// DATE_BUCKET.
+    Bucket,
 }
 
 /// Functions that put JSON together.
@@ -114,6 +116,10 @@ pub enum Aggregate {
     Checksum,
     /// STRING_AGG.
     Joined,
+    /// APPROX_PERCENTILE_CONT.
+    ContinuousPercentile,
+    /// APPROX_PERCENTILE_DISC.
+    DiscretePercentile,
 }
 
 /// Functions that need OVER.

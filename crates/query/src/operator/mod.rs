@@ -14,5 +14,6 @@ pub(crate) mod one_input;
 pub(crate) mod parallel;
 pub(crate) mod pause;
 pub(crate) mod percentile;
+pub(crate) mod shift;
 pub(crate) mod unordered;
 pub(crate) mod window_keys;

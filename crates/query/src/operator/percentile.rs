@@ -4,7 +4,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, new_empty_array};
+use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, concat, filter, is_not_null, sort_to_indices};
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
@@ -70,9 +71,13 @@ impl AggregateUDFImpl for Percentile {
         Ok(vec![field("values", args.input_fields.first()), field("keys", args.input_fields.get(1))])
     }
 
-    fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        let type_of = |index: usize| {
+            args.expr_fields.get(index).map_or(DataType::Null, |field| field.data_type().clone())
+        };
         Ok(Box::new(PercentileAccumulator {
             of: self.clone(),
+            types: (type_of(0), type_of(1)),
             values: Vec::new(),
             keys: Vec::new(),
             result: None,
@@ -83,6 +88,8 @@ impl AggregateUDFImpl for Percentile {
 #[derive(Debug)]
 struct PercentileAccumulator {
     of: Percentile,
+    /// The types of values and keys.
+    types: (DataType, DataType),
     values: Vec<ArrayRef>,
     keys: Vec<ArrayRef>,
     /// The computed result, until more values come.
@@ -109,7 +116,7 @@ impl PercentileAccumulator {
     fn compute(&self) -> Result<ScalarValue> {
         let missing = || DataFusionError::Internal("a percentile beyond its values".to_string());
         let Some((values, order)) = self.sorted()? else {
-            return Ok(ScalarValue::Null);
+            return ScalarValue::try_from(&self.types.0);
         };
         if order.is_empty() {
             return ScalarValue::try_from(values.data_type());
@@ -130,6 +137,29 @@ impl PercentileAccumulator {
         let (low, high) = (at(place.floor())?, at(place.ceil())?);
         Ok(ScalarValue::Float64(Some(low + (place - place.floor()) * (high - low))))
     }
+}
+
+/// Returns all values as one list.
+fn listed(parts: &[ArrayRef], data_type: &DataType) -> Result<ScalarValue> {
+    let all = match parts {
+        [] => new_empty_array(data_type),
+        parts => concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>())?,
+    };
+    let field = Arc::new(Field::new_list_field(data_type.clone(), true));
+    let offsets = OffsetBuffer::from_lengths([all.len()]);
+    Ok(ScalarValue::List(Arc::new(ListArray::try_new(field, offsets, all, None)?)))
+}
+
+/// Returns the values of lists one behind the other.
+fn unlisted(lists: &ArrayRef) -> Result<ArrayRef> {
+    let lists = lists
+        .as_list_opt::<i32>()
+        .ok_or_else(|| DataFusionError::Internal("a percentile's state that is no list".to_string()))?;
+    let offsets = lists.value_offsets();
+    let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else {
+        return Ok(lists.values().slice(0, 0));
+    };
+    Ok(lists.values().slice(*first as usize, (last - first) as usize))
 }
 
 impl Accumulator for PercentileAccumulator {
@@ -156,10 +186,15 @@ impl Accumulator for PercentileAccumulator {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Err(DataFusionError::Internal("percentiles are computed in one step".to_string()))
+        Ok(vec![listed(&self.values, &self.types.0)?, listed(&self.keys, &self.types.1)?])
     }
 
-    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
-        Err(DataFusionError::Internal("percentiles are computed in one step".to_string()))
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        if let [values, keys] = states {
+            self.values.push(unlisted(values)?);
+            self.keys.push(unlisted(keys)?);
+            self.result = None;
+        }
+        Ok(())
     }
 }

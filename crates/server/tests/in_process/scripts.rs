@@ -189,6 +189,7 @@ scripts! {
     bytes_and_dates
     catalogue
     catalogue_tools
+    changed_rows
     checksum
     clients
     clr_types
@@ -238,6 +239,7 @@ scripts! {
     queries
     recursion
     show_plan
+    situations
     spellings
     switch
     table_variables

@@ -231,7 +231,7 @@ fn calls(family: &str, signature: &Signature, count: usize) -> Vec<String> {
                 "path" => "'$.a'",
                 "kind" if signature.name == "ISJSON" => "VALUE",
                 "kind" => "'json'",
-                "fraction" if family == "Windows" => "0.5",
+                "fraction" => "0.5",
                 "precision" | "bit" | "place" | "enable_ordinal" => "1",
                 "offset" if family == "Windows" => "1",
                 "pattern" => "'d'",
@@ -253,6 +253,9 @@ fn calls(family: &str, signature: &Signature, count: usize) -> Vec<String> {
                     format!("SELECT {name}({arguments}) WITHIN GROUP (ORDER BY x) OVER () FROM (VALUES (1)) AS v(x)")
                 }
                 "Windows" => format!("SELECT {name}({arguments}) OVER (ORDER BY x) FROM (VALUES (1)) AS v(x)"),
+                _ if named(0) == "fraction" => {
+                    format!("SELECT {name}({arguments}) WITHIN GROUP (ORDER BY x) FROM (VALUES (1)) AS v(x)")
+                }
                 _ if name.starts_with("GROUPING") => {
                     let columns = vec!["x"; count].join(", ");
                     format!("SELECT {name}({columns}) FROM (VALUES (1)) AS v(x) GROUP BY ROLLUP (x)")

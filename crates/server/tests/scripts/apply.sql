@@ -167,3 +167,40 @@ error 1033
 SELECT name FROM customer c WHERE 4 IN (SELECT d.amount FROM (SELECT amount FROM purchase WHERE customer_id = c.id) AS d)
 ----
 bob
+
+-- TOP, OFFSET and FETCH that look at the outer row, and APPLY in a join whose ON comes later.
+CREATE TABLE #o_outer (id int)
+CREATE TABLE #o_inner (cid int, v int)
+INSERT #o_outer VALUES (1), (2)
+INSERT #o_inner VALUES (1, 10), (1, 20), (2, 30), (2, 40), (2, 50)
+SELECT c.id, x.v FROM #o_outer c CROSS APPLY (SELECT v FROM #o_inner o WHERE o.cid = c.id ORDER BY v OFFSET c.id - 1 ROWS FETCH NEXT 1 ROWS ONLY) x ORDER BY c.id, x.v
+SELECT c.id, x.v FROM #o_outer c CROSS APPLY (SELECT v FROM #o_inner o WHERE o.cid = c.id ORDER BY v OFFSET 0 ROWS FETCH NEXT c.id ROWS ONLY) x ORDER BY c.id, x.v
+SELECT c.id, (SELECT v FROM #o_inner o WHERE o.cid = c.id ORDER BY v DESC OFFSET c.id - 1 ROWS FETCH NEXT 1 ROWS ONLY) FROM #o_outer c ORDER BY c.id
+SELECT c.id, x.v FROM #o_outer c CROSS APPLY (SELECT TOP (c.id) v FROM #o_inner o WHERE o.cid = c.id ORDER BY v) x ORDER BY c.id, x.v
+SELECT c.id, x.v FROM #o_outer c OUTER APPLY (SELECT TOP (c.id - 1) WITH TIES v FROM #o_inner o WHERE o.cid = c.id ORDER BY v) x ORDER BY c.id, x.v
+SELECT TOP (SELECT MAX(id) FROM #o_outer) v FROM #o_inner ORDER BY v
+SELECT a.id, b.id, x.v FROM #o_outer a JOIN #o_outer b CROSS APPLY (SELECT MAX(v) v FROM #o_inner o WHERE o.cid = b.id) x ON a.id = b.id ORDER BY a.id
+SELECT a.id, b.id, x.v FROM #o_outer a LEFT JOIN #o_outer b OUTER APPLY (SELECT MAX(v) v FROM #o_inner o WHERE o.cid = b.id) x JOIN #o_inner o2 ON o2.v = x.v ON a.id = b.id ORDER BY a.id
+----
+1 | 10
+2 | 40
+1 | 10
+2 | 30
+2 | 40
+1 | 20
+2 | 40
+1 | 10
+2 | 30
+2 | 40
+1 | NULL
+2 | 30
+10
+20
+1 | 1 | 20
+2 | 2 | 50
+1 | 1 | 20
+2 | 2 | 50
+
+SELECT c.id, x.v FROM #o_outer c CROSS APPLY (SELECT TOP (c.id - 2) v FROM #o_inner o WHERE o.cid = c.id ORDER BY v) x
+----
+error 127: A TOP N or FETCH rowcount value may not be negative.

@@ -177,3 +177,36 @@ DECLARE @p nvarchar(4000) = N'[3,1]'; SELECT v.value FROM OPENJSON(@p) WITH (val
 ----
 1
 3
+
+SELECT DATE_BUCKET(WEEK, 1, CAST('2020-04-15 21:22:11' AS datetime2(0))), DATE_BUCKET(day, 5, CAST('2020-03-15 10:00' AS datetime2(0)), CAST('2020-01-01' AS datetime2(0)))
+SELECT DATE_BUCKET(month, 2, CAST('2020-04-15' AS date)), DATE_BUCKET(quarter, 1, CAST('2020-05-15' AS date)), DATE_BUCKET(year, 3, CAST('1899-05-01' AS date)), DATE_BUCKET(month, 1, CAST('2020-04-15' AS date), CAST('2020-01-31' AS date)), DATE_BUCKET(day, 1, CAST(NULL AS date))
+SELECT DATE_BUCKET(hour, 6, CAST('2020-05-15 17:00' AS datetime)), DATE_BUCKET(minute, 15, CAST('10:44' AS time(0))), DATE_BUCKET(second, 10, CAST('2020-05-15 17:00:19 +02:00' AS datetimeoffset(0)))
+----
+2020-04-13 00:00:00 | 2020-03-11 00:00:00
+2020-03-01 | 2020-04-01 | 1897-01-01 | 2020-03-31 | NULL
+May 15 2020 12:00PM | 10:30:00 | 2020-05-15 17:00:10 +02:00
+
+SELECT DATE_BUCKET(day, 0, CAST('2020-04-15' AS date))
+----
+error 9834: Invalid bucket width value passed to date_bucket function. Only positive values are allowed.
+
+SELECT DATE_BUCKET(hour, 1, CAST('2020-04-15' AS date))
+----
+error 9810: The datepart hour is not supported by date function date_bucket for data type date.
+
+SELECT DATE_BUCKET(weekday, 1, CAST('2020-04-15' AS date))
+----
+error 9810: The datepart weekday is not supported by date function date_bucket for data type date.
+
+SELECT JSON_VALUE('{"a":"1"}', '$.a' RETURNING int) + 1
+DECLARE @j json = '{"a":1}'
+SET @j.modify('$.a', 2)
+SELECT CAST(@j AS varchar(50))
+CREATE TABLE #documents (id int, j json)
+INSERT #documents VALUES (1, @j)
+UPDATE #documents SET j.modify('$.b', 'x') WHERE id = 1
+SELECT CAST(j AS varchar(50)) FROM #documents
+----
+2
+{"a":2}
+{"a":2,"b":"x"}

@@ -497,3 +497,47 @@ SELECT COUNT(v), w FROM (SELECT id % 2 AS w, CASE WHEN id < y THEN y ELSE 3 END 
 1 | 0
 1 | 0
 1 | 1
+
+-- IS [NOT] DISTINCT FROM, in conditions and as a correlation.
+CREATE TABLE #d_one (id int NOT NULL, x int NULL)
+INSERT #d_one VALUES (1, 1), (2, NULL), (3, 3)
+SELECT id FROM #d_one WHERE x IS DISTINCT FROM 1 ORDER BY id
+SELECT id FROM #d_one WHERE x IS NOT DISTINCT FROM NULL ORDER BY id
+SELECT id FROM #d_one WHERE NOT (x IS DISTINCT FROM NULL) ORDER BY id
+SELECT a.id, (SELECT COUNT(*) FROM #d_one b WHERE b.x IS NOT DISTINCT FROM a.x), (SELECT COUNT(*) FROM #d_one b WHERE b.x IS DISTINCT FROM a.x) FROM #d_one a ORDER BY a.id
+SELECT a.id, b.id FROM #d_one a LEFT JOIN #d_one b ON a.x IS NOT DISTINCT FROM b.x AND b.id > 1 ORDER BY a.id
+SELECT CASE WHEN 'a' IS NOT DISTINCT FROM 'A ' THEN 1 ELSE 0 END
+----
+2
+3
+2
+2
+1 | 1 | 2
+2 | 1 | 2
+3 | 1 | 2
+1 | NULL
+2 | 2
+3 | 3
+1
+
+-- A query without a row gives NULL, also where its column cannot be NULL; grouping sets within NOT IN within NOT EXISTS.
+CREATE TABLE #d_two (id int NOT NULL PRIMARY KEY, x int, y int)
+CREATE TABLE #d_empty (id int NOT NULL PRIMARY KEY, x int)
+INSERT #d_two VALUES (1, 1, 1), (2, NULL, 2)
+SELECT t.v1, (SELECT COUNT(*) FROM #d_two u WHERE (t.v1 + 2) NOT IN (u.y, 3, t.v0)) FROM (SELECT TOP (4) a.y AS v0, (SELECT TOP (1) e.id FROM #d_empty e ORDER BY e.x, e.id) AS v1 FROM #d_two a ORDER BY a.id) t
+SELECT a.x FROM #d_two a WHERE NOT EXISTS (SELECT COALESCE(a.y, 1) FROM (SELECT COUNT(b.x) AS v0, COUNT(c.y) AS v1 FROM #d_two b, #d_two c GROUP BY GROUPING SETS ((c.x, b.y), (b.y))) g WHERE g.v1 NOT IN (SELECT d.y FROM #d_two d GROUP BY GROUPING SETS ((d.id), (d.y), ()) HAVING SUM(DISTINCT d.id) = 2))
+----
+NULL | 0
+NULL | 0
+1
+NULL
+
+-- > ALL, four levels deep.
+CREATE TABLE #q_a (id int, x int)
+CREATE TABLE #q_b (id int, aid int, y int)
+INSERT #q_a VALUES (1, 9), (2, 2), (5, 5)
+INSERT #q_b VALUES (1, 1, 5), (11, 1, 6), (12, 2, 7)
+SELECT a.id FROM #q_a a WHERE a.x > ALL (SELECT b.y FROM #q_b b WHERE b.aid = a.id AND b.y > ALL (SELECT c.x FROM #q_a c WHERE c.id > b.id AND c.x > ALL (SELECT d.y FROM #q_b d WHERE d.aid = c.id AND d.y > ALL (SELECT e.x FROM #q_a e WHERE e.id = a.id AND e.x = b.y)))) ORDER BY a.id
+----
+1
+5

@@ -113,3 +113,50 @@ SELECT v FROM t ORDER BY v
 WITH g AS (SELECT COUNT(*) AS n FROM t GROUP BY v) DELETE g
 ----
 error 4403
+
+-- OUTPUT calls columns as the common table or view does through which a table is changed.
+CREATE TABLE named (id int PRIMARY KEY, x int)
+INSERT named VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)
+----
+
+WITH q (a, b) AS (SELECT id, x FROM named) UPDATE q SET b = b + 1 OUTPUT deleted.a, deleted.b, inserted.b + 10 AS more WHERE a = 2
+----
+[a int, b int null, more int null]
+2 | 2 | 13
+
+WITH q (a, b) AS (SELECT id, x FROM named) DELETE q OUTPUT deleted.a, deleted.b WHERE a = 2
+----
+2 | 3
+
+WITH q AS (SELECT x AS a, id AS b FROM named) DELETE q OUTPUT deleted.* WHERE b = 3
+----
+[a int null, b int]
+3 | 3
+
+WITH p AS (SELECT * FROM named), q AS (SELECT *, x AS y FROM p) UPDATE q SET y = 8 OUTPUT inserted.y + 1, inserted.* WHERE id = 4
+----
+9 | 4 | 8 | 8
+
+WITH q AS (SELECT id AS a, x AS b FROM named) MERGE q USING (VALUES (1)) s (a) ON q.a = s.a WHEN MATCHED THEN UPDATE SET b = 77 OUTPUT $action, deleted.b, inserted.b AS became;
+----
+UPDATE | 1 | 77
+
+CREATE VIEW as_named AS SELECT id AS a, x AS b FROM named
+----
+
+INSERT as_named (a, b) OUTPUT inserted.a, inserted.b VALUES (10, 11)
+DECLARE @t TABLE (q int)
+UPDATE as_named SET b = b + 1 OUTPUT inserted.b INTO @t OUTPUT deleted.b, deleted.a WHERE a = 10
+SELECT q FROM @t
+----
+10 | 11
+11 | 10
+12
+
+-- Errors name the view.
+CREATE VIEW counted AS SELECT COUNT(*) AS n FROM named
+----
+
+DELETE counted
+----
+error 4403: Cannot update the view or function 'counted' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator.

@@ -78,3 +78,19 @@ WITH n AS (SELECT CAST('2024-01-30' AS date) AS d UNION ALL SELECT DATEADD(day, 
 INSERT INTO staff (id, name) SELECT 100 + DAY(d), 'x' FROM n
 ----
 affected 4
+
+-- Several recursive members, and several anchors.
+WITH r AS (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT n + 1 FROM r WHERE n < 3 UNION ALL SELECT n + 10 FROM r WHERE n < 3) SELECT n FROM r ORDER BY n
+----
+1
+2
+2
+3
+3
+11
+12
+12
+
+WITH r AS (SELECT 1 AS n UNION SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3 UNION SELECT n + 10 FROM r WHERE n < 3) SELECT n FROM r ORDER BY n
+----
+error 252: Recursive common table expression 'r' does not contain a top-level UNION ALL operator.

@@ -31,3 +31,48 @@ SELECT DISTINCT part, MIN(CAST('00000000-0000-0000-0000-00000000000' + CAST(id A
 SELECT MAX(name, 1) OVER () FROM w
 ----
 error 174
+
+-- NULLs that are left out, offsets and defaults that differ from row to row, and windows that refer to later ones.
+CREATE TABLE #oo (cid int, v int)
+INSERT #oo VALUES (1, 10), (1, 20), (2, 30), (2, 40), (2, 50)
+SELECT v, FIRST_VALUE(NULLIF(v, 10)) IGNORE NULLS OVER (ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING), LAST_VALUE(NULLIF(v, 30)) IGNORE NULLS OVER (ORDER BY v), LAG(NULLIF(v, 20)) IGNORE NULLS OVER (ORDER BY v), LEAD(NULLIF(v, 40), 1, -1) IGNORE NULLS OVER (ORDER BY v), LAG(v) RESPECT NULLS OVER (ORDER BY v) FROM #oo ORDER BY v
+SELECT v, LAG(v, cid) OVER (ORDER BY v), LEAD(v, cid, 0) OVER (ORDER BY v), LAG(v, 1, cid) OVER (PARTITION BY cid ORDER BY v), LAG(v, 0) OVER (ORDER BY v) FROM #oo ORDER BY v
+SELECT v, LAG(v, (SELECT MAX(cid) FROM #oo)) OVER (ORDER BY v) FROM #oo ORDER BY v
+SELECT v, SUM(v) OVER w1 FROM #oo WINDOW w1 AS (w2 ORDER BY v), w2 AS (w3), w3 AS (PARTITION BY cid) ORDER BY v
+----
+10 | 20 | 10 | NULL | 20 | NULL
+20 | 20 | 20 | 10 | 30 | 10
+30 | 20 | 20 | 10 | 50 | 20
+40 | 20 | 40 | 30 | 50 | 30
+50 | 20 | 50 | 40 | -1 | 40
+10 | NULL | 20 | 1 | 10
+20 | 10 | 30 | 10 | 20
+30 | 10 | 50 | 2 | 30
+40 | 20 | 0 | 30 | 40
+50 | 30 | 0 | 40 | 50
+10 | NULL
+20 | NULL
+30 | 10
+40 | 20
+50 | 30
+10 | 10
+20 | 30
+30 | 30
+40 | 70
+50 | 120
+
+SELECT LAG(v, -1) OVER (ORDER BY v) FROM #oo
+----
+error 8730: Offset parameter for Lag and Lead functions cannot be a negative value.
+
+SELECT LAG(v, cid - 2) OVER (ORDER BY v) FROM #oo
+----
+error 8730: Offset parameter for Lag and Lead functions cannot be a negative value.
+
+SELECT SUM(v) OVER w1 FROM #oo WINDOW w1 AS (w2 ORDER BY v), w2 AS (w1)
+----
+error 5365: Cyclic window references are not permitted.
+
+SELECT SUM(v) IGNORE NULLS OVER (ORDER BY v) FROM #oo
+----
+error 102: Incorrect syntax near 'NULLS'.

@@ -1,6 +1,7 @@
 //! INSERT, UPDATE, DELETE, and the clauses that they share with MERGE.
 
-use super::expression::xml_method;
+use super::change::check_change;
+use super::expression::{function, xml_method};
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
 use crate::ast::{Assignment, Delete, Insert, InsertSource, Output, OutputInto, StatementKind, Update};
@@ -57,7 +58,14 @@ impl Parser<'_> {
             if query.with.is_empty() {
                 query.with = std::mem::take(&mut insert.with);
             }
-            InsertSource::Query(Box::new(query))
+            match self.change.take() {
+                None => InsertSource::Query(Box::new(query)),
+                Some(statement) => {
+                    check_change(&query, insert.top.is_some(), insert.output.is_some())
+                        .map_err(|error| error.at_line(self.line()))?;
+                    InsertSource::Changed { query: Box::new(query), statement }
+                }
+            }
         };
         match from_file.first() {
             Some(hint) if !insert.reads_file() => Err(errors::UNKNOWN_HINT.with([hint])),
@@ -200,12 +208,27 @@ impl Parser<'_> {
             table.push(std::mem::replace(&mut name, self.name()?));
         }
         if name == "modify" && self.is_symbol("(") {
-            return Err(xml_method("modify").at_line(self.line()));
+            let Some(column) = table.pop() else { return Err(self.unexpected()) };
+            let path = table.iter().cloned().chain([column.clone()]).collect();
+            let value = Some(self.modified(Expr::Column(path))?);
+            return Ok(Assignment { variable, table, column: Some(column), compound: None, value });
         }
         let operator = self.expect_assignment()?;
         let default = operator.is_none() && self.accept_word(Keyword::Default);
         let value = if default { None } else { Some(self.expression()?) };
         Ok(Assignment { variable, table, column: Some(name), compound: operator, value })
+    }
+
+    /// Reads the arguments of `.modify(path, value)` of json; the method of xml has one. Errors: 40515 for xml's.
+    pub(crate) fn modified(&mut self, own: Expr) -> Parsed<Expr> {
+        self.expect_symbol("(")?;
+        let mut arguments = vec![own];
+        arguments.extend(self.expressions()?);
+        self.expect_symbol(")")?;
+        match arguments.len() {
+            3 => Ok(function("JSON_MODIFY", arguments)),
+            _ => Err(xml_method("modify").at_line(self.line())),
+        }
     }
 
     fn expect_assignment(&mut self) -> Parsed<Option<crate::expression::BinaryOperator>> {

@@ -81,6 +81,11 @@ impl Parser<'_> {
             }
             if self.accept_word(Keyword::Is) {
                 let negated = self.accept_word(Keyword::Not);
+                if self.accept_words(&[Keyword::Distinct, Keyword::From]) {
+                    let comparison = if negated { Comparison::NotDistinct } else { Comparison::Distinct };
+                    left = Expr::Compare(Box::new(left), comparison, Box::new(self.expression()?));
+                    continue;
+                }
                 self.expect_word(Keyword::Null)?;
                 left = Expr::IsNull(Box::new(left), negated);
                 continue;
@@ -270,6 +275,7 @@ impl Parser<'_> {
                     distinct: false,
                     over: None,
                     within_group: Vec::new(),
+                    ignores_nulls: false,
                 }));
             } else {
                 return Ok(value);
@@ -618,6 +624,7 @@ impl Parser<'_> {
             distinct: false,
             over: None,
             within_group: Vec::new(),
+            ignores_nulls: false,
         };
         if self.accept_symbol("*") {
             call.star = true;
@@ -632,6 +639,10 @@ impl Parser<'_> {
                 call.arguments.push(self.condition()?);
             }
         }
+        let mut returned = None;
+        if call.name == "JSON_VALUE" && call.schema.is_none() && self.accept_word(Keyword::Returning) {
+            returned = Some(self.sql_type(TypePlace::Cast)?);
+        }
         self.expect_symbol(")")?;
         if self.accept_words(&[Keyword::Within, Keyword::Group]) {
             self.expect_symbol("(")?;
@@ -640,10 +651,21 @@ impl Parser<'_> {
             call.within_group = self.order_items()?;
             self.expect_symbol(")")?;
         }
+        let nulls = ["FIRST_VALUE", "LAST_VALUE", "LAG", "LEAD"].contains(&call.name.as_str());
+        if nulls && call.schema.is_none() && self.is_word_ahead(1, Keyword::Nulls) {
+            call.ignores_nulls = self.accept_words(&[Keyword::Ignore, Keyword::Nulls]);
+            if !call.ignores_nulls && !self.accept_words(&[Keyword::Respect, Keyword::Nulls]) {
+                return Err(self.unexpected());
+            }
+        }
         if self.accept_word(Keyword::Over) {
             call.over = Some(self.window()?);
         }
-        Ok(Expr::Function(Box::new(call)))
+        let call = Expr::Function(Box::new(call));
+        Ok(match returned {
+            Some(sql_type) => Expr::Cast { value: Box::new(call), sql_type, style: None, lenient: false },
+            None => call,
+        })
     }
 
     pub(crate) fn window(&mut self) -> Parsed<Window> {
@@ -725,5 +747,6 @@ pub(crate) fn function(name: &str, arguments: Vec<Expr>) -> Expr {
         distinct: false,
         over: None,
         within_group: Vec::new(),
+        ignores_nulls: false,
     }))
 }

@@ -168,13 +168,12 @@ impl Parser<'_> {
         loop {
             let name = self.name()?;
             self.expect_word(Keyword::As)?;
-            let window = self.window()?;
-            let window = complete(window, &windows).map_err(|error| error.at_line(self.line()))?;
-            windows.push((name, window));
+            windows.push((name, self.window()?));
             if !self.accept_symbol(",") {
-                return Ok(windows);
+                break;
             }
         }
+        all_complete(windows).map_err(|error| error.at_line(self.line()))
     }
 }
 
@@ -196,6 +195,28 @@ fn cube(columns: &[Vec<usize>]) -> Sets {
             chosen.flat_map(|(_, set)| set.iter().copied()).collect()
         })
         .collect()
+}
+
+/// Completes the windows of a clause, those first that others refer to. Errors: 5364, and 5365 for windows that refer to each other.
+fn all_complete(mut windows: Vec<(String, Window)>) -> Result<Vec<(String, Window)>, SqlError> {
+    let is_open = |windows: &[(String, Window)], name: &str| {
+        windows.iter().any(|(own, window)| own.eq_ignore_ascii_case(name) && window.base.is_some())
+    };
+    loop {
+        let mut left = windows.iter().enumerate().filter(|(_, (_, window))| window.base.is_some()).peekable();
+        if left.peek().is_none() {
+            return Ok(windows);
+        }
+        let next =
+            left.find(|(_, (_, window))| !window.base.as_ref().is_some_and(|base| is_open(&windows, base)));
+        let Some((position, (_, window))) = next else {
+            return Err(SqlError::new(5365, 15, 1, "Cyclic window references are not permitted."));
+        };
+        let window = complete(window.clone(), &windows)?;
+        if let Some((_, slot)) = windows.get_mut(position) {
+            *slot = window;
+        }
+    }
 }
 
 /// Completes a window by its base. Errors: 5364 for an unknown window.

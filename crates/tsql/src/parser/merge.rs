@@ -34,7 +34,8 @@ impl Parser<'_> {
         }
         let output = self.output()?;
         self.option_clause()?;
-        if !self.is_symbol(";") {
+        // Within FROM a parenthesis ends it.
+        if !self.is_symbol(";") && !self.in_change {
             let error =
                 SqlError::new(10713, 15, 1, "A MERGE statement must be terminated by a semi-colon (;).");
             return Err(error.at_line(self.line()));

@@ -7,6 +7,7 @@
 mod administration;
 mod bulk;
 mod bulk_file;
+mod change;
 mod create_database;
 mod cursor;
 mod database_file;
@@ -38,7 +39,7 @@ mod user_type;
 
 use std::collections::HashSet;
 
-use super::ast::{Declaration, Statement};
+use super::ast::{Declaration, Statement, StatementKind};
 use super::expression::{Expr, Window};
 use super::index::CreateIndex;
 use super::keywords::Keyword;
@@ -136,6 +137,10 @@ pub(crate) struct Parser<'a> {
     sources: usize,
     /// The names of the WINDOW clause of the SELECT that has just been read.
     windows: Vec<(String, Window)>,
+    /// The statement that stands in the FROM that has just been read.
+    change: Option<Box<StatementKind>>,
+    /// Such a statement is being read.
+    in_change: bool,
     /// The variables that have been declared, in lower case: names are unique within a batch or a module, in whatever branch.
     declared: HashSet<String>,
     /// The name of the table whose columns are being read.
@@ -156,6 +161,8 @@ impl<'a> Parser<'a> {
             height: 0,
             sources: 0,
             windows: Vec::new(),
+            change: None,
+            in_change: false,
             declared: HashSet::new(),
             table: ObjectName::default(),
             inline_indexes: Vec::new(),

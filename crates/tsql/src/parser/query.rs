@@ -309,9 +309,15 @@ impl Parser<'_> {
         while !self.is_word(Keyword::On) {
             self.one_more_source()?;
             let Some(kind) = self.accept_join() else { return Err(self.unexpected()) };
-            let right = self.nested(Self::joined_until_on)?;
-            self.expect_word(Keyword::On)?;
-            let on = Some(self.condition()?);
+            let conditional =
+                matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Right | JoinKind::Full);
+            let right = if conditional { self.nested(Self::joined_until_on)? } else { self.source()? };
+            let on = if conditional {
+                self.expect_word(Keyword::On)?;
+                Some(self.condition()?)
+            } else {
+                None
+            };
             left = TableSource::Join { kind, left: Box::new(left), right: Box::new(right), on };
         }
         Ok(left)
@@ -445,7 +451,7 @@ impl Parser<'_> {
         self.turned(TableSource::BulkRowset { rowset, alias, columns })
     }
 
-    fn table_alias(&mut self) -> Parsed<Option<String>> {
+    pub(crate) fn table_alias(&mut self) -> Parsed<Option<String>> {
         if self.accept_word(Keyword::As) {
             return self.name().map(Some);
         }
@@ -478,6 +484,9 @@ impl Parser<'_> {
             let alias = self.table_alias()?.ok_or_else(|| self.unexpected())?;
             let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
             return self.turned(TableSource::Derived { query, alias, columns });
+        }
+        if self.at_change() {
+            return self.changed_source();
         }
         let source = self.joined_source()?;
         self.expect_symbol(")")?;

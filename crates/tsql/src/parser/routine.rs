@@ -22,6 +22,14 @@ impl Parser<'_> {
                 let line = self.line();
                 self.advance();
                 let method = self.name()?;
+                if method == "modify" {
+                    let value = self.modified(Expr::Variable(name.clone()));
+                    return Ok(match value {
+                        Ok(value) => StatementKind::SetVariable { name, value },
+                        Err(error) if error.number == 40515 => StatementKind::Unsupported(Box::new(error)),
+                        Err(error) => return Err(error),
+                    });
+                }
                 self.expect_symbol("(")?;
                 self.expressions()?;
                 self.expect_symbol(")")?;

@@ -1,5 +1,6 @@
 //! The statement dispatcher, blocks and control of flow.
 
+use super::change::misplaced_change;
 use super::index::OptionPlace;
 use super::{Parsed, Parser};
 use crate::administration::Administration;
@@ -100,6 +101,9 @@ impl Parser<'_> {
             }
             other => other.map_err(|error| error.at_line(line))?,
         };
+        if self.change.take().is_some() {
+            return Err(misplaced_change().at_line(line));
+        }
         while self.accept_symbol(";") {}
         Ok(Statement { line, kind })
     }

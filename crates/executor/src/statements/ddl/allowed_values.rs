@@ -263,6 +263,9 @@ impl Reader<'_> {
 
     /// Values that compare so with a constant. For NULL the result is unknown.
     fn compared(&self, comparison: Comparison, constant: &Expr) -> AllowedValues {
+        if matches!(comparison, Comparison::Distinct | Comparison::NotDistinct) {
+            return AllowedValues::unknown();
+        }
         let some = |intervals| AllowedValues { intervals, null: Truth::Unknown, exact: true };
         if matches!(constant, Expr::Literal(Literal::Null)) {
             return some(vec![Interval { from: None, to: None }]);
@@ -273,8 +276,8 @@ impl Reader<'_> {
         let from = |included| Interval { from: Some((value.clone(), included)), to: None };
         let to = |included| Interval { from: None, to: Some((value.clone(), included)) };
         some(match comparison {
-            Comparison::Equal => vec![Interval::point(value.clone())],
-            Comparison::NotEqual => vec![to(false), from(false)],
+            Comparison::Equal | Comparison::NotDistinct => vec![Interval::point(value.clone())],
+            Comparison::NotEqual | Comparison::Distinct => vec![to(false), from(false)],
             Comparison::Less => vec![to(false)],
             Comparison::LessOrEqual => vec![to(true)],
             Comparison::Greater => vec![from(false)],

@@ -26,6 +26,7 @@ use crate::session::work::locks;
 use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::dml::bulk;
+use crate::statements::dml::changed;
 use crate::statements::dml::destination;
 use crate::statements::dml::destination::{count_matches, value_count_matches};
 use crate::statements::dml::fire::{check_output, fire_held, fires, hold, note_inserted};
@@ -68,6 +69,9 @@ pub async fn run(
     output: &mut Output,
 ) -> Result<(), SqlError> {
     transaction::begin_implicitly(session, output).await;
+    if let InsertSource::Changed { query, statement } = &insert.source {
+        return changed::run(session, insert, (query, statement), frame, output).await;
+    }
     if let Some(instead) = find_instead(session, &insert.table, &[], &[], Event::Insert)? {
         return insert_instead(session, insert, instead, frame, output).await;
     }
@@ -175,7 +179,8 @@ fn insert_through(session: &Session, insert: &Insert) -> Result<Option<Insert>, 
     let columns = names.iter().map(|name| target.column(name).to_string()).collect();
     let definition = &target.table.definition;
     let table = definition.object_name();
-    Ok(Some(Insert { table, columns: Some(columns), ..insert.clone() }))
+    let output = target.renamed_output(insert.output.as_ref()).or_else(|| insert.output.clone());
+    Ok(Some(Insert { table, columns: Some(columns), output, ..insert.clone() }))
 }
 
 pub(crate) async fn insert_rows(
@@ -211,7 +216,9 @@ pub(crate) async fn insert_rows(
             writer = filled;
             how = Some((degree, serial));
         }
-        InsertSource::Execute(_) => return Err(SqlError::internal("an EXECUTE that was not run")),
+        InsertSource::Execute(_) | InsertSource::Changed { .. } => {
+            return Err(SqlError::internal("a source of rows that was not run"));
+        }
     }
     writer.finish()?;
     if fires {

@@ -77,6 +77,9 @@ pub async fn run(
 ) -> Result<(), SqlError> {
     transaction::begin_implicitly(session, output).await;
     let mut target = merge_target(session, merge)?;
+    let renamed = target.renamed_output(merge.output.as_ref());
+    let renamed = renamed.map(|output| Merge { output: Some(output), ..merge.clone() });
+    let merge = renamed.as_ref().unwrap_or(merge);
     let events = [Event::Insert, Event::Update, Event::Delete];
     check_output(session, &target.table.definition, &events, merge.output.as_ref())?;
     if target.table.definition.triggers.iter().any(|trigger| trigger.instead && !trigger.disabled) {

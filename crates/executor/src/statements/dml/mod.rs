@@ -3,6 +3,7 @@
 pub(crate) mod bulk;
 pub(crate) mod bulk_insert;
 pub(crate) mod change;
+pub(crate) mod changed;
 pub(crate) mod destination;
 pub(crate) mod fire;
 pub(crate) mod insert;

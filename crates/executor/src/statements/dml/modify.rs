@@ -54,6 +54,9 @@ pub(crate) async fn run_delete(
         return delete_instead(session, delete, instead, frame, output).await;
     }
     let mut target = delete_target(session, delete)?;
+    let renamed = target.renamed_output(delete.output.as_ref());
+    let renamed = renamed.map(|output| Delete { output: Some(output), ..delete.clone() });
+    let delete = renamed.as_ref().unwrap_or(delete);
     check_output(session, &target.table.definition, &[Event::Delete], delete.output.as_ref())?;
     if session.settings.format_only {
         output.done(frame.done_kind(), command::DELETE, None).await;
@@ -168,6 +171,9 @@ pub(crate) async fn run_update(
         return update_instead(session, update, instead, frame, output).await;
     }
     let mut target = update_target(session, update)?;
+    let renamed = target.renamed_output(update.output.as_ref());
+    let renamed = renamed.map(|output| Update { output: Some(output), ..update.clone() });
+    let update = renamed.as_ref().unwrap_or(update);
     check_output(session, &target.table.definition, &[Event::Update], update.output.as_ref())?;
     if session.settings.format_only {
         output.done(frame.done_kind(), command::UPDATE, None).await;

@@ -14,7 +14,7 @@ use query::{
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
-use tsql::ast::ModuleBody;
+use tsql::ast::{ModuleBody, Output};
 use tsql::bulk_file::BulkRowset;
 use tsql::expression::Expr;
 use tsql::hints::{TableHint, TableHints};
@@ -26,7 +26,7 @@ use crate::session::work::reads;
 use crate::session::work::{ChangeScan, OpenTable};
 use crate::statements::dml::destination;
 use crate::statements::dml::reference;
-use crate::statements::dml::through::{Changes, ColumnNames, named, through};
+use crate::statements::dml::through::{Changes, ColumnNames, named, renamed_output, through};
 use crate::statements::dml::tries;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::evaluate;
@@ -111,6 +111,11 @@ impl Target {
         named(self.names.as_deref().unwrap_or_default(), name)
     }
 
+    /// The statement's OUTPUT by the table's names of columns; None if they are the same.
+    pub fn renamed_output(&self, clause: Option<&Output>) -> Option<Output> {
+        Some(renamed_output(clause?, self.names.as_deref()?))
+    }
+
     /// Returns the way in which the rows are read.
     fn reads(&self) -> Reads {
         if self.hints.has(TableHint::ReadPast) { Reads::Past } else { Reads::Statement }
@@ -166,6 +171,7 @@ pub(crate) fn target_of(
     let mut real = target.clone();
     let mut alias = target.name.clone();
     let (mut found, mut hints) = (false, hints);
+    let mut shown = target.name.clone();
     if target.schema.is_none() {
         from.iter_mut().for_each(|source| name_derived(source, target, &mut with));
     }
@@ -186,6 +192,7 @@ pub(crate) fn target_of(
         {
             // A view is changed through as a common table of its query is.
             let own = &module.definition;
+            shown.clone_from(&own.name);
             let mut query = Query { schema: Some(own.schema.clone()), ..query.as_ref().clone() };
             if let QueryBody::Select(select) = &mut query.body
                 && let Some(TableSource::Table { name, .. }) = select.from.first_mut().and_then(first_table)
@@ -206,8 +213,11 @@ pub(crate) fn target_of(
         && let Some(position) = with.iter().position(|table| same_name(&table.name, &real.name))
     {
         place = real.name.clone();
+        if ![VIEW, DERIVED].contains(&place.as_str()) {
+            shown.clone_from(&place);
+        }
         let more;
-        (real, names, more) = through(session, &mut with, position, changes)?;
+        (real, names, more) = through(session, &mut with, position, changes, &shown)?;
         hints = hints.with(more);
     }
     if found {

@@ -3,13 +3,14 @@
 use databases::catalogue::same_name;
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::ast::{Output, OutputInto};
 use tsql::expression::Expr;
 use tsql::hints::TableHints;
 use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource};
 
 use crate::session::Session;
 use crate::statements::dml::reference::tables;
-use crate::statements::dml::target::{DERIVED, ROW, TARGET, VIEW, rename_target};
+use crate::statements::dml::target::{ROW, TARGET, rename_target};
 use crate::statements::evaluation::resolve;
 
 /// The change of a statement to its target.
@@ -24,7 +25,7 @@ pub(crate) enum Changes {
 /// Names that columns have in a common table or view, each with its name in the table.
 pub(super) type ColumnNames = Vec<(String, String)>;
 
-/// Puts the numbered rows into a common table, which then has their numbers. Returns the table's name.
+/// Puts the numbered rows into a common table, which then has their numbers and which errors call `shown`. Returns the table's name.
 ///
 /// Errors: 4403 for a query whose rows are no table's, 4405 for changes of several tables, 4406 for a column that is computed.
 pub(super) fn through(
@@ -32,14 +33,12 @@ pub(super) fn through(
     with: &mut Vec<CommonTable>,
     position: usize,
     changes: &Changes,
+    shown: &str,
 ) -> Result<(ObjectName, Option<ColumnNames>, TableHints), SqlError> {
     let before = with.get(..position).unwrap_or_default().to_vec();
     let Some(common) = with.get_mut(position) else {
         return Err(SqlError::internal("a common table that is not there"));
     };
-    let shown =
-        if [VIEW, DERIVED].contains(&common.name.as_str()) { common.name.trim() } else { &common.name };
-    let shown = shown.to_string();
     let refused = || {
         SqlError::new(
             4403,
@@ -52,10 +51,11 @@ pub(super) fn through(
     };
     let names = common.columns.clone();
     let QueryBody::Select(select) = &mut common.query.body else { return Err(refused()) };
-    if select.distinct || !select.group_by.is_empty() || select.having.is_some() {
+    let grouped = !select.group_by.is_empty() || select.having.is_some();
+    if select.distinct || grouped || select.items.iter().any(has_aggregate) {
         return Err(refused());
     }
-    let shape = Shape { session, before: &before, select: select.as_ref().clone(), names, shown: &shown };
+    let shape = Shape { session, before: &before, select: select.as_ref().clone(), names, shown };
     let chosen = shape.chosen(changes)?;
     let mut sources = Vec::new();
     select.from.iter_mut().for_each(|source| tables(source, &mut sources));
@@ -88,7 +88,7 @@ pub(super) fn through(
                 Changes::Columns(columns.iter().map(|column| named(&names, column).to_string()).collect())
             }
         };
-        let (base, inner_names, more) = through(session, with, inner, &changes)?;
+        let (base, inner_names, more) = through(session, with, inner, &changes, &place.name)?;
         hints = hints.with(more);
         if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) =
             with.get_mut(position)
@@ -107,9 +107,64 @@ pub(super) fn through(
     Ok((real, Some(names), hints))
 }
 
+/// Returns true for an item with an aggregate of its query.
+fn has_aggregate(item: &SelectItem) -> bool {
+    let SelectItem::Value { expr, .. } = item else { return false };
+    let mut found = false;
+    expr.clone().rewrite(&mut |part| {
+        if let Expr::Function(call) = &part {
+            let own = call.schema.is_none() && call.over.is_none();
+            found |= own && query::functions::aggregate(&call.name).is_some();
+        }
+        part
+    });
+    found
+}
+
 /// Returns the table's name of a column.
 pub(super) fn named<'n>(names: &'n [(String, String)], column: &'n str) -> &'n str {
     names.iter().find(|(own, _)| same_name(own, column)).map_or(column, |(_, real)| real)
+}
+
+/// Returns OUTPUT with the table's names of columns; what it shows is still called as in the common table or view.
+pub(super) fn renamed_output(clause: &Output, names: &[(String, String)]) -> Output {
+    let items = |items: &[SelectItem]| items.iter().flat_map(|item| renamed_items(item, names)).collect();
+    Output {
+        into: clause.into.as_ref().map(|into| OutputInto { items: items(&into.items), ..into.clone() }),
+        shown: clause.shown.as_deref().map(items),
+    }
+}
+
+fn renamed_items(item: &SelectItem, names: &[(String, String)]) -> Vec<SelectItem> {
+    let is_changed = |table: &str| same_name(table, "inserted") || same_name(table, "deleted");
+    match item {
+        SelectItem::Wildcard(path) if path.last().is_some_and(|table| is_changed(table)) => names
+            .iter()
+            .map(|(own, real)| {
+                let path = path.iter().chain([real]).cloned().collect();
+                SelectItem::Value { expr: Expr::Column(path), alias: Some(own.clone()) }
+            })
+            .collect(),
+        SelectItem::Value { expr, alias } => {
+            let own = match expr {
+                Expr::Column(path) => path.last().cloned(),
+                _ => None,
+            };
+            let expr = expr.clone().rewrite(&mut |part| match part {
+                Expr::Column(mut path) => {
+                    if let [.., table, column] = path.as_mut_slice()
+                        && is_changed(table)
+                    {
+                        *column = named(names, column).to_string();
+                    }
+                    Expr::Column(path)
+                }
+                part => part,
+            });
+            vec![SelectItem::Value { expr, alias: alias.clone().or(own) }]
+        }
+        other => vec![other.clone()],
+    }
 }
 
 /// The query of a common table or view.
@@ -175,6 +230,14 @@ impl Shape<'_> {
     fn columns_of(&self, table: usize) -> Result<ColumnNames, SqlError> {
         let mut names = Vec::new();
         for (index, item) in self.select.items.iter().enumerate() {
+            if let SelectItem::Wildcard(qualifier) = item {
+                for (number, column) in self.columns_behind(qualifier)? {
+                    if number == table {
+                        names.push((column.clone(), column));
+                    }
+                }
+                continue;
+            }
             let Some((visible, path)) = self.column_item(index, item) else { continue };
             if let Some((own, column)) = self.place_of(path)?
                 && own == table
@@ -183,6 +246,58 @@ impl Shape<'_> {
             }
         }
         Ok(names)
+    }
+
+    /// The columns that a wildcard stands for, each with the number of its table.
+    fn columns_behind(&self, qualifier: &[String]) -> Result<Vec<(usize, String)>, SqlError> {
+        let mut from = self.select.from.clone();
+        let mut sources = Vec::new();
+        from.iter_mut().for_each(|source| tables(source, &mut sources));
+        let mut columns = Vec::new();
+        for (number, source) in sources.into_iter().enumerate() {
+            let TableSource::Table { name, alias, .. } = source else { continue };
+            let own = alias.as_ref().unwrap_or(&name.name);
+            if qualifier.last().is_none_or(|table| same_name(table, own)) {
+                columns.extend(self.names_in(name)?.into_iter().map(|column| (number, column)));
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The names of all columns of a table or a common table.
+    fn names_in(&self, table: &ObjectName) -> Result<Vec<String>, SqlError> {
+        let Some(shape) = self.common(table) else {
+            let real = resolve::resolved(self.session, table)?;
+            let found = self.session.work.find(&real, &self.session.database)?;
+            let columns = found.iter().flat_map(|table| &table.definition.columns);
+            return Ok(columns.map(|column| column.name.clone()).collect());
+        };
+        let Some(shape) = shape else { return Ok(Vec::new()) };
+        let mut names = Vec::new();
+        for (index, item) in shape.select.items.iter().enumerate() {
+            match item {
+                SelectItem::Wildcard(qualifier) => {
+                    names.extend(shape.columns_behind(qualifier)?.into_iter().map(|(_, column)| column));
+                }
+                _ => names.extend(shape.visible(index, item).map(str::to_string)),
+            }
+        }
+        Ok(names)
+    }
+
+    /// A common table before this one; within it None for one that is no plain SELECT.
+    fn common(&self, table: &ObjectName) -> Option<Option<Shape<'_>>> {
+        let place =
+            self.before.iter().position(|own| table.schema.is_none() && same_name(&own.name, &table.name))?;
+        let common = self.before.get(place)?;
+        let QueryBody::Select(select) = &common.query.body else { return Some(None) };
+        Some(Some(Shape {
+            session: self.session,
+            before: self.before.get(..place).unwrap_or_default(),
+            select: select.as_ref().clone(),
+            names: common.columns.clone(),
+            shown: self.shown,
+        }))
     }
 
     /// Returns the name and the path of an item that is a column.
@@ -247,18 +362,10 @@ impl Shape<'_> {
     }
 
     fn has_column(&self, table: &ObjectName, column: &str) -> Result<bool, SqlError> {
-        let common =
-            self.before.iter().find(|own| table.schema.is_none() && same_name(&own.name, &table.name));
-        if let Some(common) = common {
-            let QueryBody::Select(select) = &common.query.body else { return Ok(false) };
-            let shape = Shape {
-                session: self.session,
-                before: self.before,
-                select: select.as_ref().clone(),
-                names: common.columns.clone(),
-                shown: self.shown,
-            };
-            return Ok(!matches!(shape.origin(column)?, Origin::Unknown));
+        match self.common(table) {
+            Some(Some(shape)) => return Ok(!matches!(shape.origin(column)?, Origin::Unknown)),
+            Some(None) => return Ok(false),
+            None => {}
         }
         let real = resolve::resolved(self.session, table)?;
         let found = self.session.work.find(&real, &self.session.database)?;

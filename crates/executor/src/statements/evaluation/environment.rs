@@ -17,7 +17,7 @@ use query::{
 use tds::{Collation, SqlType};
 use tsql::ObjectName;
 use tsql::SqlError;
-use tsql::ast::ModuleBody;
+use tsql::ast::{CHANGED, ModuleBody};
 use tsql::bulk_file::BulkRowset;
 use tsql::errors;
 use tsql::hints::TableHints;
@@ -90,6 +90,11 @@ impl<'a> SessionEnvironment<'a> {
 
 impl Environment for SessionEnvironment<'_> {
     fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError> {
+        if name.name == CHANGED
+            && let Some(table) = &self.frame.changed
+        {
+            return Ok(table.clone());
+        }
         if let Some(mut table) = self.session.work.find(name, &self.session.database)? {
             let reads = isolation::start_reading(self.session, &table, hints)?;
             if hints.changes_reading() || isolation::locks_what_it_reads(self.session) {

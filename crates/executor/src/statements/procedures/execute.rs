@@ -163,6 +163,7 @@ fn function_call(module: &Module, execute: &Execute) -> Result<Option<Expr>, Sql
         distinct: false,
         over: None,
         within_group: Vec::new(),
+        ignores_nulls: false,
     }))))
 }
 
