@@ -48,6 +48,7 @@ use crate::planning::Planning;
 use crate::running;
 use crate::unnest::without_subqueries;
 use crate::unordered::{guarded, physical_planner};
+use crate::window_twins::WindowTwins;
 use tsql::SqlError;
 
 /// Operators of a plan beyond which it is planned on a thread of its own, so that a statement can be stopped meanwhile.
@@ -119,6 +120,7 @@ struct Contents {
     aggregates: bool,
     limits: bool,
     filters: bool,
+    windows: usize,
     empty: bool,
     /// Calls in all expressions.
     calls: usize,
@@ -138,6 +140,7 @@ impl Contents {
                 LogicalPlan::Aggregate(_) => contents.aggregates = true,
                 LogicalPlan::Limit(_) => contents.limits = true,
                 LogicalPlan::Filter(_) => contents.filters = true,
+                LogicalPlan::Window(_) => contents.windows += 1,
                 LogicalPlan::EmptyRelation(empty) => contents.empty |= !empty.produce_one_row,
                 _ => {}
             }
@@ -195,6 +198,9 @@ impl Contents {
         if self.aggregates {
             rules.push(Arc::new(SingleDistinctToGroupBy::new()));
             rules.push(Arc::new(EliminateGroupByConstant::new()));
+        }
+        if self.windows > 1 {
+            rules.push(Arc::new(WindowTwins));
         }
         if self.calls > 1 {
             rules.push(Arc::new(CommonSubexprEliminate::new()));

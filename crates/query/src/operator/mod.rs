@@ -17,3 +17,4 @@ pub(crate) mod percentile;
 pub(crate) mod shift;
 pub(crate) mod unordered;
 pub(crate) mod window_keys;
+pub(crate) mod window_twins;

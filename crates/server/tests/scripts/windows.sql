@@ -76,3 +76,12 @@ error 5365: Cyclic window references are not permitted.
 SELECT SUM(v) IGNORE NULLS OVER (ORDER BY v) FROM #oo
 ----
 error 102: Incorrect syntax near 'NULLS'.
+
+-- Windows that become alike when constants are folded.
+SELECT RANK() OVER (ORDER BY v), RANK() OVER (ORDER BY CASE WHEN CAST(NULL AS int) IS NULL THEN v ELSE LEN('c') END), RANK() OVER (ORDER BY CASE WHEN 1 = 1 THEN v ELSE LEN('d') END) + LEN('e') FROM #oo ORDER BY v
+----
+1 | 1 | 2
+2 | 2 | 3
+3 | 3 | 4
+4 | 4 | 5
+5 | 5 | 6
