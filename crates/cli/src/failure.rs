@@ -60,14 +60,6 @@ pub enum Failure {
         /// The failure of the load.
         failure: Box<Failure>,
     },
-    /// A stage could not be published.
-    #[error("{table}: {error}")]
-    Publish {
-        /// The table.
-        table: String,
-        /// The error of the publication.
-        error: Box<load::Error>,
-    },
     /// A file does not fit its table; nothing was changed.
     #[error("{file} cannot be loaded into {table}: {error}")]
     Plan {
@@ -219,12 +211,7 @@ impl Failure {
             say!("hint: {hint}");
         }
         match self {
-            Failure::Usage(_) | Failure::Config(_) => ExitStatus::USAGE,
-            Failure::Copy(failed)
-                if matches!(failed.error, CopyError::Usage(_) | CopyError::Config { .. }) =>
-            {
-                ExitStatus::USAGE
-            }
+            _ if self.is_usage() => ExitStatus::USAGE,
             _ if self.is_in_doubt() => ExitStatus::IN_DOUBT,
             _ => ExitStatus::FAILURE,
         }
@@ -254,6 +241,15 @@ impl Failure {
         }
     }
 
+    /// Returns true if the command line is wrong.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Failure::Usage(_) | Failure::Config(_) => true,
+            Failure::Copy(failed) => matches!(failed.error, CopyError::Usage(_) | CopyError::Config { .. }),
+            _ => false,
+        }
+    }
+
     /// Returns true if the last batch or statement may or may not have taken effect.
     pub fn is_in_doubt(&self) -> bool {
         match self {
@@ -264,9 +260,7 @@ impl Failure {
             Failure::Copy(failed) => failed.error.is_in_doubt(),
             Failure::Tables { failures, .. } => failures.iter().any(|(_, failed)| failed.error.is_in_doubt()),
             Failure::Client(error) | Failure::Batch { error, .. } => error.is_in_doubt(),
-            Failure::Plan { error, .. }
-            | Failure::Statement { error, .. }
-            | Failure::Publish { error, .. } => error.is_in_doubt(),
+            Failure::Plan { error, .. } | Failure::Statement { error, .. } => error.is_in_doubt(),
             _ => false,
         }
     }
@@ -296,9 +290,7 @@ impl Failure {
             | Failure::Unbegun { failure } => return failure.hint(),
             Failure::Client(error) => error,
             Failure::Batch { error, .. } => error,
-            Failure::Plan { error, .. }
-            | Failure::Statement { error, .. }
-            | Failure::Publish { error, .. } => error,
+            Failure::Plan { error, .. } | Failure::Statement { error, .. } => error,
             Failure::Copy(failed) => return hints::of_copy(&failed.error),
             Failure::Format(error) => return hints::of_file(error),
             _ => return None,

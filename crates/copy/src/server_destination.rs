@@ -523,10 +523,10 @@ impl ServerDestination {
                 notes.push("the answer to the end was lost, and the rows are in the table".to_owned());
             }
             Err(error) => {
-                if let Some(stage) = load.give_up(client, error.is_in_doubt()) {
+                if let Some(stage) = load.give_up(client, error.source.is_in_doubt()) {
                     self.left.push(format!("the stage {stage} could not be dropped; DROP TABLE removes it"));
                 }
-                return Err(failed(error));
+                return Err(CopyError::Load { source_name: name, error: Box::new(error) });
             }
         }
         if rows_idle > 0 {

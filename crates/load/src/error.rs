@@ -199,6 +199,16 @@ pub enum Error {
         /// Rows that were committed into it.
         rows: u64,
     },
+    /// All rows are committed, and the ledger does not say that the load is done.
+    #[error(
+        "all rows are committed, but the ledger could not note that load \"{load_id}\" is done: {source}"
+    )]
+    Unnoted {
+        /// The load.
+        load_id: String,
+        /// What happened.
+        source: Box<Error>,
+    },
     /// A task stage lacks rows that a task has brought.
     #[error("{stage} has {found} rows of a task that brought {expected}; nothing was published")]
     TaskRows {

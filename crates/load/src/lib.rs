@@ -125,7 +125,7 @@ pub use source::{Origin, Origins, SourceBatch, UnreadRow};
 pub use stage::{
     ACTION_COLUMN, Mode, Published, RowAction, Stage, StageError, StagePlan, Strategy, TableShape,
 };
-pub use table_load::{Ending, LoadWay, TableLoad};
+pub use table_load::{Ending, LoadWay, TableLoad, forget_load};
 pub use table_name::{TableName, literal, quoted};
 pub use task_stage::{Gathered, TASK_COLUMN, TaskJob, TaskRows, TaskStage};
 pub use upsert::{UpsertReport, upsert};

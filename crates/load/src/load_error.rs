@@ -66,6 +66,10 @@ impl fmt::Display for LoadError {
         }
         let finding = self.look.as_ref().map(|look| look.finding);
         match (self.rows_committed, self.rows_in_doubt) {
+            (rows, 0) if matches!(self.source, Error::Unnoted { .. }) => {
+                let (noun, verb) = row_words(rows);
+                write!(f, "; {rows} {noun} {verb} committed by this run")?;
+            }
             (rows, 0) if finding == Some(Finding::Committed) => {
                 let (noun, verb) = row_words(rows);
                 write!(f, "; {rows} {noun} {verb} committed, those of this batch included")?;

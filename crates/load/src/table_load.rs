@@ -13,7 +13,8 @@ use crate::{
     load_error::{LoadError, Progress},
     options::{LoadOptions, SourceFacts},
     parallel::{
-        Ledger, LoadState, ParallelOptions, ParallelReport, ParallelSource, TargetFacts, load_parallel,
+        Ledger, LedgerPlace, LoadState, ParallelOptions, ParallelReport, ParallelSource, TargetFacts,
+        load_parallel,
     },
     plan::{LoadPlan, counts_exactly, estimated_bytes},
     retry::RetryPolicy,
@@ -52,6 +53,8 @@ pub struct TableLoad<'a> {
     is_alone: bool,
     /// Rows that went into the stage, if each that was sent is one.
     rows_staged: Option<u64>,
+    /// Rows that this load has sent and that were taken.
+    rows_loaded: u64,
 }
 
 /// The choices that the first source has decided.
@@ -63,6 +66,20 @@ struct Chosen {
     is_made: bool,
     /// True once the creation of the stage was tried: the answer to that may have been lost.
     is_tried: bool,
+}
+
+/// Forgets a recorded load: its entries in the ledger and its stages go, and it can no longer be continued. Returns false if
+/// there is neither.
+///
+/// # Errors
+/// Those of the statements.
+pub fn forget_load(client: &mut Client, place: &LedgerPlace, load_id: &str) -> Result<bool, Error> {
+    let mut is_found = place.forget(client, load_id)?;
+    for stage in Stage::find_all(client)?.iter().filter(|stage| stage.load_id == load_id) {
+        stage.drop(client)?;
+        is_found = true;
+    }
+    Ok(is_found)
 }
 
 /// The end of a load whose rows had all been taken.
@@ -89,6 +106,7 @@ impl<'a> TableLoad<'a> {
             is_emptied: false,
             is_alone: false,
             rows_staged: Some(0),
+            rows_loaded: 0,
         }
     }
 
@@ -319,6 +337,7 @@ impl<'a> TableLoad<'a> {
         let loaded = load_parallel(client, sources, options, &mut staging);
         match loaded {
             Ok(report) => {
+                self.rows_loaded = self.rows_loaded.saturating_add(report.load.rows_stored());
                 let is_exact = self.target.as_ref().is_some_and(counts_exactly);
                 self.rows_staged =
                     self.rows_staged.filter(|_| is_exact).map(|rows| rows.saturating_add(report.load.rows));
@@ -377,6 +396,27 @@ impl<'a> TableLoad<'a> {
     /// # Errors
     /// A statement fails; for a noted load only if the error does not pass while the policy is patient.
     pub fn finish(
+        &self,
+        client: &mut Client,
+        retry: RetryPolicy,
+        publishing: &mut dyn FnMut(bool),
+    ) -> Result<Ending, LoadError> {
+        self.end(client, retry, publishing).map_err(|error| match self.stage() {
+            Some(_) if error.is_in_doubt() => {
+                LoadError { rows_in_doubt: self.rows_staged_in_all(), ..LoadError::before_rows(error) }
+            }
+            Some(_) => LoadError::before_rows(error),
+            None => LoadError { rows_committed: self.rows_loaded, ..LoadError::before_rows(error) },
+        })
+    }
+
+    /// Rows of the stage, those of earlier runs included. Never 0: a stage without rows changes the table too.
+    fn rows_staged_in_all(&self) -> u64 {
+        let before = self.ledger.map_or(0, Ledger::rows_before);
+        self.rows_loaded.saturating_add(before).max(1)
+    }
+
+    fn end(
         &self,
         client: &mut Client,
         retry: RetryPolicy,

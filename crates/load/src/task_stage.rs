@@ -252,21 +252,24 @@ impl TaskStage {
         }
         let started = Instant::now();
         let mut tries = 0;
-        let mut is_doubtful = false;
+        let mut doubt = None;
         loop {
-            let error = match self.try_to_publish(client, tasks, rows, ledger, is_doubtful) {
+            let error = match self.try_to_publish(client, tasks, rows, ledger, &mut doubt) {
                 Ok(published) => return Ok(Gathered { rows, published, is_done_before: false }),
                 Err(error) => error,
             };
-            is_doubtful |= error.is_in_doubt();
             let may_pass = transient(&error).is_some() || transient_connecting(&error).is_some();
             if !may_pass || started.elapsed() >= retry.patience {
+                let is_doubtful = doubt.is_some() || error.is_in_doubt();
                 return match is_doubtful.then(|| self.was_published(client, ledger)) {
                     None => Err(error),
                     Some(Ok(true)) => Ok(Gathered { rows, published: None, is_done_before: false }),
                     Some(Ok(false)) => Err(error.settled()),
-                    Some(Err(_)) => Err(error),
+                    Some(Err(_)) => Err(doubt.unwrap_or(error)),
                 };
+            }
+            if error.is_in_doubt() {
+                doubt = Some(error);
             }
             tries += 1;
             thread::sleep(retry.wait(tries));
@@ -279,14 +282,15 @@ impl TaskStage {
         tasks: &[TaskRows],
         rows: u64,
         ledger: Option<&Ledger>,
-        is_doubtful: bool,
+        doubt: &mut Option<Error>,
     ) -> Result<Option<Published>, Error> {
         if client.is_broken() {
             *client = client.sibling()?;
         }
-        if is_doubtful && self.was_published(client, ledger)? {
+        if doubt.is_some() && self.was_published(client, ledger)? {
             return Ok(None);
         }
+        *doubt = None;
         if !self.is_as_planned(client)? {
             return Err(Error::StageGone { stage: self.name.to_string(), rows });
         }

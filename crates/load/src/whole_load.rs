@@ -156,13 +156,7 @@ where
     let batches = source.map(|batch| batch.map(SourceBatch::from));
     let source = ParallelSource { plan: plan.clone(), tolerance: None, batches: Box::new(batches) };
     let loaded = steps.load(client, vec![source], &options, progress)?;
-    let ending = steps.finish(client, load.retry, &mut |_| {}).map_err(|error| match steps.stage() {
-        Some(_) => LoadError {
-            rows_in_doubt: if error.is_in_doubt() { loaded.load.rows } else { 0 },
-            ..LoadError::before_rows(error)
-        },
-        None => LoadError { rows_committed: loaded.load.rows, ..LoadError::before_rows(error) },
-    })?;
+    let ending = steps.finish(client, load.retry, &mut |_| {})?;
     progress(&Progress {
         rows_sent: loaded.load.rows,
         rows_committed: loaded.load.rows,

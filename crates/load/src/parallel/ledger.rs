@@ -238,7 +238,7 @@ impl Ledger {
         )
     }
 
-    /// Marks the load as done.
+    /// Marks a load as done whose rows are all committed.
     ///
     /// # Errors
     /// A statement fails, and the error does not pass while the policy is patient.
@@ -247,7 +247,9 @@ impl Ledger {
             client.begin(Isolation::Current)?;
             client.commit_after(&self.done_statements())
         });
+        let load_id = || self.identity.load_id.clone();
         done.map(drop)
+            .map_err(|error| Error::Unnoted { load_id: load_id(), source: Box::new(error.without_doubt()) })
     }
 
     /// Ends the load by a step that runs [`done_statements`](Self::done_statements) in its transaction. After a transient error
@@ -263,34 +265,38 @@ impl Ledger {
     ) -> Result<Option<T>, Error> {
         let started = Instant::now();
         let mut tries = 0;
-        let mut is_doubtful = false;
+        let mut doubt = None;
         loop {
-            let error = match self.try_to_finish(client, is_doubtful, finish) {
+            let error = match self.try_to_finish(client, &mut doubt, finish) {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
-            is_doubtful |= error.is_in_doubt();
             let may_pass = transient(&error).is_some() || transient_connecting(&error).is_some();
             if !may_pass || started.elapsed() >= retry.patience {
-                return Err(error);
+                return Err(doubt.unwrap_or(error));
+            }
+            if error.is_in_doubt() {
+                doubt = Some(error);
             }
             tries += 1;
             thread::sleep(retry.wait(tries));
         }
     }
 
+    /// `doubt` is how an earlier answer was lost, until the ledger says that the load is not done.
     fn try_to_finish<T>(
         &self,
         client: &mut Client,
-        is_doubtful: bool,
+        doubt: &mut Option<Error>,
         finish: &mut dyn FnMut(&mut Client) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         if client.is_broken() {
             *client = client.sibling()?;
         }
-        if is_doubtful && self.is_done(client)? {
+        if doubt.is_some() && self.is_done(client)? {
             return Ok(None);
         }
+        *doubt = None;
         let done = finish(client);
         if done.is_err() && !client.is_broken() {
             client.rollback()?;

@@ -6,6 +6,7 @@ mod bcp_adventure_works;
 mod bcp_in;
 mod bcp_out;
 mod bcp_regional;
+mod claims;
 mod clustered_loads;
 mod connections;
 mod conversions;

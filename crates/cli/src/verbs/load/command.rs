@@ -20,8 +20,16 @@ use crate::verbs::load::files::Files;
 use crate::verbs::load::source::{Kind, Source, change, check, sources, tolerates_rows};
 use crate::verbs::load::{ledger, options, report, server_side, way};
 
-/// Loads the files. `command` is what continues the load, if it breaks.
+/// Loads the files. `command` is what continues the load, if it breaks. A failure has been said to programs that read the report.
 pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
+    let done = load(arguments, command);
+    if let Err(failure) = &done {
+        report::show_failure(failure, arguments)?;
+    }
+    done
+}
+
+fn load(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
     let table: TableName =
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
     refuse_temporary(&table, arguments.create)?;

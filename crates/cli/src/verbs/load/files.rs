@@ -132,13 +132,7 @@ impl Files<'_> {
         if let Some(rejects) = rejects {
             rejects.finish().map_err(|source| source::rejects_failure(arguments, source))?;
         }
-        let report = match loaded {
-            Ok(report) => report,
-            Err(failure) => {
-                report::show_failure(&failure, arguments)?;
-                return Err(failure);
-            }
-        };
+        let report = loaded?;
         if let Some(Some(before)) = rows_before {
             *before = before.saturating_add(report.load.rows_stored());
         }
@@ -278,10 +272,13 @@ impl Files<'_> {
     fn finish(&self, client: &mut Client, load: &TableLoad<'_>) -> Result<(), Failure> {
         let arguments = self.arguments;
         let ended = load.finish(client, arguments.writers.retry(), &mut interrupt::note_statement);
-        let Some(table) = load.staged_target() else { return Ok(ended.map(drop)?) };
-        let table = table.to_string();
-        let ending =
-            ended.map_err(|error| Failure::Publish { table: table.clone(), error: Box::new(error) })?;
+        let table = load.target_name().to_string();
+        let ending = ended.map_err(|error| {
+            Failure::Load(Box::new(FailedLoad { file: table.clone(), error, line: None }))
+        })?;
+        if load.stage().is_none() {
+            return Ok(());
+        }
         interrupt::note_published();
         match ending {
             Ending::Published(published) => {

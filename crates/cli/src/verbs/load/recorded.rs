@@ -154,13 +154,11 @@ fn resume(arguments: LoadsNamedArgs) -> Result<Outcome, Failure> {
 
 fn forget(arguments: &LoadsNamedArgs) -> Result<(), Failure> {
     let mut client = connection::open(&arguments.place.connection)?;
-    let mut found =
-        LedgerPlace::current(&arguments.place.ledger_schema).forget(&mut client, &arguments.load_id)?;
-    for stage in Stage::find_all(&mut client)?.iter().filter(|stage| stage.load_id == arguments.load_id) {
-        stage.drop(&mut client)?;
-        found = true;
+    let place = LedgerPlace::current(&arguments.place.ledger_schema);
+    match load::forget_load(&mut client, &place, &arguments.load_id)? {
+        true => Ok(()),
+        false => Err(unknown(&arguments.load_id)),
     }
-    if found { Ok(()) } else { Err(unknown(&arguments.load_id)) }
 }
 
 fn named(client: &mut Client, arguments: &LoadsNamedArgs) -> Result<LedgerLoad, Failure> {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use load::report::grouped;
 use load::stage::How;
-use load::{Ledger, LoadPlan, ParallelReport, Published, RetryPolicy, Writers};
+use load::{Ledger, LoadError, LoadPlan, ParallelReport, Published, RetryPolicy, Writers};
 use serde_json::json;
 
 use crate::args::LoadArgs;
@@ -227,14 +227,31 @@ pub fn show_published(
     }
 }
 
-/// Prints a load that failed, as `--json` has it.
+/// Prints a load that failed, as `--json` has it. A command line that is wrong is no load.
 pub fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<(), Failure> {
-    let Some(load) = failure.load() else { return Ok(()) };
+    if failure.is_usage() {
+        return Ok(());
+    }
+    let is_in_doubt = failure.is_in_doubt();
+    let (file, error, committed, in_doubt) = match failure.load() {
+        Some(load) => {
+            let LoadError { rows_committed, rows_in_doubt, .. } = load.error;
+            (load.file.clone(), load.error.to_string(), Some(rows_committed), Some(rows_in_doubt))
+        }
+        // The server's own batches are known to the server alone.
+        None if arguments.server_side => {
+            let has_batches = arguments.bulk.batch_rows.is_some();
+            let committed = (!has_batches && !is_in_doubt).then_some(0);
+            (arguments.files.join(", "), failure.to_string(), committed, (!is_in_doubt).then_some(0))
+        }
+        None => (arguments.files.join(", "), failure.to_string(), Some(0), Some(0)),
+    };
     let line = json!({
-        "file": load.file,
-        "error": load.error.to_string(),
-        "rows_committed": load.error.rows_committed,
-        "rows_in_doubt": load.error.rows_in_doubt,
+        "file": file,
+        "error": error,
+        "rows_committed": committed,
+        "rows_in_doubt": in_doubt,
+        "in_doubt": is_in_doubt,
     });
     event_log::write("load_failed", line.clone());
     if arguments.json { print_json(&line) } else { Ok(()) }
