@@ -366,6 +366,18 @@ class Connection:
             "bulkwire.adbc.connect(url) makes a DB-API connection for pandas.read_sql, polars.read_database and the like"
         )
 
+    def forget_load(self, load_id: str, *, ledger_schema: str = "dbo") -> bool:
+        """Forget a recorded load: it can no longer be continued, and its stage is dropped. Rows in its table stay.
+
+        Args:
+            load_id: its name, as `load` was given it.
+            ledger_schema: the schema of the ledger's tables.
+
+        Returns:
+            False if there is no such load.
+        """
+        return self._native.forget_load(load_id, ledger_schema)
+
     def cancel(self) -> None:
         """Interrupt, from another thread, the request under way; its caller gets `CancelledError`."""
         self._native.cancel()

@@ -88,6 +88,9 @@ def _load_file(db: Connection, path: str, table: Mapping[str, Any], schema: str,
     load_id = f"{package}/{ParsedLoadJobFileName.parse(path).file_id}"
     if mode == "replace" and _is_begun(db, package, load_id, options["ledger_schema"]):
         mode = "append"
+        if _is_broken_off(db, load_id, options["ledger_schema"]):
+            # It had begun to replace the rows, and another file has done so: what it has in its stage is loaded again.
+            db.forget_load(load_id, ledger_schema=options["ledger_schema"])
     file = pyarrow.parquet.ParquetFile(path)
     wanted = [column for column in file.schema_arrow.names if column in columns]
     chosen = pa.schema([file.schema_arrow.field(column) for column in wanted])
@@ -151,3 +154,10 @@ def _is_begun(db: Connection, package: str, load_id: str, ledger_schema: str) ->
     others, own = found[0]
     # The file that has replaced the rows itself, but whose answer was lost, is the same load only in the same mode.
     return bool(others) and not own
+
+
+def _is_broken_off(db: Connection, load_id: str, ledger_schema: str) -> bool:
+    """Whether a file was to replace the table's rows, and has not."""
+    ledger = f"{quoted(ledger_schema)}.[bulkwire_loads]"
+    found = db.fetch(f"SELECT COUNT(*) FROM {ledger} WHERE load_id = @load AND mode = 'replace' AND is_done = 0", {"load": load_id})
+    return bool(found[0][0])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 from decimal import Decimal
+from pathlib import Path
 
 import bulkwire.dlt
 import dlt
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from bulkwire._made_tables import sql_type
+from dlt.common.storages.load_package import ParsedLoadJobFileName
 
 
 @pytest.fixture
@@ -94,6 +99,44 @@ def test_several_files_and_a_run_that_breaks(place, pipeline, monkeypatch, dispo
     assert len(calls) > 4
     old = 0 if disposition == "replace" else 1
     assert place.count_and_sum("raw.orders") == (1000 + old, 1000 + old, 499_500 - old)
+    assert place.stages() == []
+
+
+def test_a_file_that_began_to_replace_is_loaded_behind_one_that_did(place, pipeline, monkeypatch):
+    pipeline.run([{"id": -1, "name": "old"}], table_name="orders", write_disposition="append")
+    monkeypatch.setenv("NORMALIZE__DATA_WRITER__FILE_MAX_ITEMS", "100")
+    numbers = ({"id": number, "name": f"n{number}"} for number in range(300))
+    pipeline.extract(numbers, table_name="orders", write_disposition="replace", loader_file_format="parquet")
+    pipeline.normalize()
+    real, first, tries, begun = bulkwire.dlt._load_file, [], [], []
+
+    def broken(db, path, *given):
+        file = ParsedLoadJobFileName.parse(path).file_id
+        first.append(file)
+        tries.append(file)
+        if file == first[0] and tries.count(file) == 1:
+            # Its rows are noted in a stage, and it ends there. Another file comes before its next try.
+            package = f"{Path(path).parent.parent.name}/orders"
+            batches = iter(pq.read_table(path).to_batches(max_chunksize=10))
+
+            def breaking():
+                yield next(batches)
+                raise ConnectionError("lost")
+
+            reader = pa.RecordBatchReader.from_batches(pq.read_schema(path), breaking())
+            with contextlib.suppress(bulkwire.Error, ConnectionError):
+                db.load("raw.orders", reader, mode="replace", load_id=f"{package}/{file}", batch_rows=10, **given[-1])
+            begun.append(db.fetch("SELECT mode FROM bulkwire_loads WHERE load_id = @load AND is_done = 0", {"load": f"{package}/{file}"}))
+            raise ConnectionError("lost")
+        if file == first[0] and len(set(tries)) == 1:
+            raise ConnectionError("another file is to come first")
+        real(db, path, *given)
+
+    monkeypatch.setattr(bulkwire.dlt, "_load_file", broken)
+    pipeline.load()
+    assert begun == [[("replace",)]]
+    assert len(set(tries)) > 2 and tries.count(first[0]) == 2
+    assert place.count_and_sum("raw.orders") == (300, 300, 44_850)
     assert place.stages() == []
 
 

@@ -200,6 +200,12 @@ impl Connection {
         forecast::as_dict(py, &done)
     }
 
+    /// Forgets a recorded load.
+    fn forget_load(&self, py: Python<'_>, load_id: &str, ledger_schema: &str) -> PyResult<bool> {
+        let place = LedgerPlace::current(ledger_schema);
+        self.request(py, |client| load::forget_load(client, &place, load_id))
+    }
+
     /// Loads data. `options` is the dictionary that `bulkwire.Connection.load` makes of its keywords.
     fn load(
         &self,

@@ -1,6 +1,7 @@
 """A client's transaction is one: whatever ends it before its time, nothing that follows is done by itself."""
 
 import contextlib
+import threading
 
 import adbc_driver_manager
 import bulkwire
@@ -19,7 +20,8 @@ SPOILT = (bulkwire.TransactionEndedError, bulkwire.BrokenConnectionError)
 def place(bulkwire_server, bulkwire_db):
     """A table, and a way to further connections."""
     bulkwire_db.execute("CREATE TABLE t (id int NOT NULL, name nvarchar(20)); CREATE TABLE other (id int); INSERT other VALUES (1)")
-    bulkwire_db.execute("CREATE TABLE keyed (id int NOT NULL PRIMARY KEY, name nvarchar(20))")
+    bulkwire_db.execute("CREATE TABLE keyed (id int NOT NULL PRIMARY KEY, name nvarchar(20)); CREATE TABLE third (id int)")
+    bulkwire_db.execute("INSERT third VALUES (1)")
     url = bulkwire_server.url_of(bulkwire_db.fetch("SELECT DB_NAME()")[0][0])
     return bulkwire_db, url
 
@@ -57,6 +59,18 @@ by_a_snapshot_conflict.prepare = (
 )
 
 
+def by_a_deadlock(run, place):
+    run("SET DEADLOCK_PRIORITY LOW; UPDATE other SET id = id + 1")
+    with bulkwire.connect(place[1]) as second:
+        second.execute("SET DEADLOCK_PRIORITY HIGH; BEGIN TRANSACTION; UPDATE third SET id = id + 1")
+        waiting = threading.Thread(target=second.execute, args=("UPDATE other SET id = id + 1; ROLLBACK TRANSACTION",))
+        waiting.start()
+        try:
+            run("UPDATE third SET id = id + 1")
+        finally:
+            waiting.join()
+
+
 def by_kill(run, place):
     spid = run("SELECT @@SPID")[0][0]
     with bulkwire.connect(place[1]) as second:
@@ -71,6 +85,7 @@ ENDINGS = [
     by_a_statement,
     by_another_transaction,
     by_a_snapshot_conflict,
+    by_a_deadlock,
     by_kill,
 ]
 
@@ -93,9 +108,20 @@ VERBS = {
     "load into a table that may be new": lambda db: db.load("dbo.made", TEN, create="if-missing"),
     "upsert": lambda db: db.upsert("dbo.keyed", TEN, keys=["id"]),
     "forecast": lambda db: db.forecast("dbo.t", TEN),
+    "forget_load": lambda db: db.forget_load("named"),
     "a transaction within": lambda db: db.transaction().__enter__(),
     "partitions": lambda db: _bulkwire.partitions(db._native, None, "dbo.keyed", None, None, 2, None),
 }
+
+
+# What asks nothing of the server, or ends what it asks for: each has a test of its own.
+ASKS_NOTHING = {"cancel", "cursor", "close", "closed", "in_transaction", "server"}
+
+
+def test_each_method_has_its_case():
+    methods = {name for name in vars(bulkwire.Connection) if not name.startswith("_")}
+    words = {name.split()[0] for name in VERBS} | {"transaction"}
+    assert methods - ASKS_NOTHING == words & methods, methods - ASKS_NOTHING - words
 
 
 def name(ends) -> str:
