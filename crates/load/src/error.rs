@@ -204,9 +204,9 @@ pub enum Error {
         "all rows are committed, but the ledger could not note that load \"{load_id}\" is done: {source}"
     )]
     Unnoted {
-        /// The load.
+        /// The name of the load.
         load_id: String,
-        /// What happened.
+        /// The error of the note.
         source: Box<Error>,
     },
     /// A task stage lacks rows that a task has brought.

@@ -72,7 +72,7 @@ struct Chosen {
 /// there is neither.
 ///
 /// # Errors
-/// Those of the statements.
+/// A statement fails.
 pub fn forget_load(client: &mut Client, place: &LedgerPlace, load_id: &str) -> Result<bool, Error> {
     let mut is_found = place.forget(client, load_id)?;
     for stage in Stage::find_all(client)?.iter().filter(|stage| stage.load_id == load_id) {
@@ -394,7 +394,8 @@ impl<'a> TableLoad<'a> {
     /// `publishing` hears when the statements begin and end that change the table.
     ///
     /// # Errors
-    /// A statement fails; for a noted load only if the error does not pass while the policy is patient.
+    /// A statement fails; for a noted load only if the error does not pass while the policy is patient. Without a stage all rows
+    /// are committed; with one none is, unless all are in doubt.
     pub fn finish(
         &self,
         client: &mut Client,
@@ -410,7 +411,7 @@ impl<'a> TableLoad<'a> {
         })
     }
 
-    /// Rows of the stage, those of earlier runs included. Never 0: a stage without rows changes the table too.
+    /// Returns the rows of the stage, those of earlier runs included; never 0: a stage without rows changes the table too.
     fn rows_staged_in_all(&self) -> u64 {
         let before = self.ledger.map_or(0, Ledger::rows_before);
         self.rows_loaded.saturating_add(before).max(1)

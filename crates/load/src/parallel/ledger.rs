@@ -241,7 +241,7 @@ impl Ledger {
     /// Marks a load as done whose rows are all committed.
     ///
     /// # Errors
-    /// A statement fails, and the error does not pass while the policy is patient.
+    /// [`Error::Unnoted`] if a statement fails, and the error does not pass while the policy is patient: the rows stay.
     pub fn finish(&self, client: &mut Client, retry: RetryPolicy) -> Result<(), Error> {
         let done = self.finish_by(client, retry, &mut |client| {
             client.begin(Isolation::Current)?;
@@ -256,7 +256,7 @@ impl Ledger {
     /// the step is tried again, unless the load is done meanwhile: then an answer was lost, and the result is `None`.
     ///
     /// # Errors
-    /// The errors of `finish`.
+    /// The step fails, and the error does not pass while the policy is patient. A doubt stays until the ledger was read.
     pub fn finish_by<T>(
         &self,
         client: &mut Client,

@@ -19,7 +19,7 @@ const ROWS_BEFORE: u64 = 7;
 /// A client that has not ended by then hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What is run, and how it is judged.
+/// A command that is run, and judged by its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scenario {
     LoadOneBatch,
@@ -57,20 +57,20 @@ pub const SCENARIOS: [Scenario; 14] = [
     BcpOut,
 ];
 
-/// What the client said.
+/// The client's words about its end.
 #[derive(Debug, Default)]
 pub struct Said {
     pub code: i32,
     /// `None`: it said nothing of rows.
     pub committed: Option<u64>,
     pub in_doubt: u64,
-    /// What a report says of doubt; `None`: there is no report.
+    /// The report's word on doubt; `None`: there is no report.
     pub is_in_doubt: Option<bool>,
     pub text: String,
 }
 
 impl Scenario {
-    /// Whether the command prints a report for programs.
+    /// Returns true if the command prints a report for programs.
     fn has_report(self) -> bool {
         matches!(
             self,
@@ -97,7 +97,7 @@ pub fn fixture() -> Fixture {
     fixture
 }
 
-/// How many rows the table may have after what was said.
+/// Returns the numbers of rows that the table may have after what was said.
 pub fn allowed(scenario: Scenario, said: &Said) -> Result<Vec<u64>, String> {
     let before = if matches!(scenario, LoadTruncated | LoadStaged) { ROWS_BEFORE } else { 0 };
     if said.code == 0 {

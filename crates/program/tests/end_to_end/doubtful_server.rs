@@ -21,7 +21,7 @@ const DOUBTS: usize = 12;
 const SECONDS: u32 = 100;
 const SECONDS_FOR_COMMITS: u32 = 2;
 const WORKERS: usize = 8;
-/// What a load can do without: figures, waits, permissions, and a table beside it.
+/// Marks of statements that a load can do without: figures, waits, permissions.
 const OPTIONAL: [&str; 4] = ["sys.dm_", "HAS_PERMS_BY_NAME", "sys.allocation_units", "SERVERPROPERTY"];
 /// Scenarios whose statements are T-SQL.
 const DOUBTED: [Scenario; 10] = [
@@ -37,7 +37,7 @@ const DOUBTED: [Scenario; 10] = [
     Export,
 ];
 
-/// What is doubtful about the server.
+/// A reason to doubt the server.
 #[derive(Debug, Clone)]
 enum Doubt {
     /// It refuses the batch with this number.
@@ -71,7 +71,7 @@ impl Doubt {
         }
     }
 
-    /// Whether the client can do without what the server does not do.
+    /// Returns true if the client can do without what the server does not do.
     fn is_optional(&self) -> bool {
         match self {
             Self::Refuses(_, text) => OPTIONAL.iter().any(|optional| text.contains(optional)),
@@ -81,7 +81,7 @@ impl Doubt {
     }
 }
 
-/// The text with another view in place of one of the catalogue.
+/// Returns the text with another view in place of one of the catalogue.
 pub fn shown_instead(text: &str, view: &str, instead: &str) -> Reading {
     let mut parts = text.split(view);
     let mut read = parts.next().unwrap_or_default().to_owned();
@@ -94,7 +94,7 @@ pub fn shown_instead(text: &str, view: &str, instead: &str) -> Reading {
     if read == text { Reading::AsSent } else { Reading::Instead(read) }
 }
 
-/// The views of the catalogue that a text reads.
+/// Returns the views of the catalogue that a text reads.
 fn views(text: &str) -> Vec<String> {
     let names = text.match_indices("sys.").map(|(at, _)| &text[at..]);
     let names = names.filter_map(|rest| {
@@ -170,7 +170,7 @@ fn judged(fixture: &Fixture, scenario: Scenario, doubt: &Doubt, table: &str) -> 
     (said, judged)
 }
 
-/// All doubts of each kind, by what the scenarios send where nothing is doubtful.
+/// Returns all doubts of each kind, by what the scenarios send where nothing is doubtful.
 fn kinds(fixture: &Fixture) -> [Vec<(Scenario, Doubt)>; 3] {
     let [mut refused, mut shown, mut committed] = [Vec::new(), Vec::new(), Vec::new()];
     let mut veiled = BTreeSet::new();

@@ -37,7 +37,7 @@ fn fixture() -> Fixture {
     fixture
 }
 
-/// What the server answers to such a login.
+/// Returns the reading of a batch for such a login.
 fn restricted(text: &str) -> Reading {
     // Temporary tables are everybody's.
     let makes = |what: &str| {

@@ -18,7 +18,7 @@ const END_OF_MESSAGE: u8 = 1;
 /// Bytes of a packet that this line writes.
 const PACKET: usize = 4096;
 
-/// What becomes of a batch.
+/// The fate of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
     AsSent,
@@ -27,7 +27,7 @@ pub enum Reading {
     Refused(i32),
 }
 
-/// What becomes of a COMMIT, whose client is reset.
+/// The fate of a COMMIT, whose client is reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// The server hears it, and the client never hears the answer.
@@ -40,7 +40,7 @@ pub enum Arrival {
     Never,
 }
 
-/// How the line reads a batch, which is the `usize`th of all its connections, from 0.
+/// Decides the reading of a batch, by its number over all connections, from 0.
 type Reader = dyn Fn(usize, &str) -> Reading + Send + Sync;
 
 /// The line.
@@ -100,12 +100,12 @@ impl RewritingLine {
         Self { port, shared }
     }
 
-    /// The batches so far, as the client has sent them.
+    /// Returns the batches so far, as the client has sent them.
     pub fn batches(&self) -> Vec<String> {
         self.shared.batches.lock().unwrap().clone()
     }
 
-    /// The COMMITs so far.
+    /// Returns the number of COMMITs so far.
     pub fn commits(&self) -> usize {
         self.shared.commits.load(Ordering::SeqCst)
     }
@@ -228,13 +228,13 @@ impl Message {
         }
     }
 
-    /// Bytes of ALL_HEADERS, which stand before the text (MS-TDS 2.2.5.3).
+    /// Returns the bytes of ALL_HEADERS, which stand before the text (MS-TDS 2.2.5.3).
     fn headers(&self) -> usize {
         let length = self.payload.get(..4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap()));
         (length.unwrap_or(0) as usize).min(self.payload.len())
     }
 
-    /// Whether it is a driver's request to commit, or a batch that commits.
+    /// Returns true if it is a driver's request to commit, or a batch that commits.
     fn commits(&self) -> bool {
         let at = self.headers();
         let request = self.payload.get(at..at + 2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
@@ -248,7 +248,7 @@ impl Message {
         (self.kind == SQL_BATCH).then(|| char::decode_utf16(units).map(|unit| unit.unwrap()).collect())
     }
 
-    /// The packets of the same message with another text.
+    /// Returns the packets of the same message with another text.
     fn with_text(&self, text: &str) -> Vec<u8> {
         let mut payload = self.payload[..self.headers()].to_vec();
         payload.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
@@ -268,7 +268,7 @@ fn packets(kind: u8, status: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An answer that consists of an error of severity 16.
+/// Returns an answer that consists of an error of severity 16.
 fn refusal(number: i32) -> Vec<u8> {
     let text: Vec<u16> = "This server does not do that.".encode_utf16().collect();
     let mut error = number.to_le_bytes().to_vec();

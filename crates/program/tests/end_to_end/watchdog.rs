@@ -154,7 +154,7 @@ impl Watchdog<'_> {
     }
 }
 
-/// How many rows the table may have after what was said over a line that may have changed it.
+/// Returns the numbers of rows that the table may have after what was said over a line that may have changed it.
 fn possible(scenario: Scenario, fault: Fault, said: &Said) -> Result<Vec<u64>, String> {
     match fault.kind {
         // In the clear the server may have said something else than what arrived.
