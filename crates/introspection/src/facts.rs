@@ -127,7 +127,7 @@ pub struct Facts {
     pub context_info: Option<Vec<u8>>,
     /// The error that a CATCH block handles.
     pub error: Option<SqlError>,
-    /// Last identity values by `object_id`.
+    /// Last identity values of tables, and values of sequences since the start, by `object_id`.
     pub identities: IdentityReader,
     /// Reads views, procedures, functions, sequences and synonyms.
     pub module_reader: ModuleReader,
@@ -310,7 +310,7 @@ impl Facts {
         self.tables().iter().find(|table| i64::from(table.object_id) == object_id).cloned()
     }
 
-    /// Returns the last identity value of a table, if one was given out.
+    /// Returns the last value of a table's identity, or of a sequence since the start, if one was given out.
     pub fn last_identity(&self, object_id: i32) -> Option<i64> {
         self.noted((self.identities)(object_id))
     }

@@ -15,7 +15,7 @@ use super::query::{CommonTable, Query, QueryBody, SelectItem, TableSource, Top};
 use super::user_type::CreateType;
 use crate::sql_error::SqlError;
 
-pub use super::module::{CreateMode, CreateModule, ModuleBody, ModuleWord, SequenceOptions};
+pub use super::module::{Cache, CreateMode, CreateModule, ModuleBody, ModuleWord, SequenceOptions};
 
 /// A statement and the line it begins on.
 #[derive(Debug, Clone, PartialEq)]

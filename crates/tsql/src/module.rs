@@ -126,10 +126,23 @@ pub struct SequenceOptions {
     pub restart: bool,
     /// INCREMENT BY.
     pub increment: Option<i64>,
-    /// MINVALUE.
+    /// MINVALUE; the least of all numbers for NO MINVALUE.
     pub minimum: Option<i64>,
-    /// MAXVALUE.
+    /// MAXVALUE; the greatest of all numbers for NO MAXVALUE.
     pub maximum: Option<i64>,
     /// CYCLE or NO CYCLE, if written.
     pub cycle: Option<bool>,
+    /// CACHE or NO CACHE, if written.
+    pub cache: Option<Cache>,
+}
+
+/// CACHE, CACHE n or NO CACHE of a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// CACHE.
+    Any,
+    /// CACHE n.
+    Values(u64),
+    /// NO CACHE.
+    No,
 }

@@ -1,6 +1,7 @@
 //! The definitions of defaults, checks and computed columns as SQL Server spells them in its catalogue: in
 //! parentheses, names in brackets, numbers in parentheses of their own, no needless blanks.
 
+use tsql::ObjectName;
 use tsql::expression::{BinaryOperator, Comparison, Expr, Literal, UnaryOperator};
 use tsql::parse_expression;
 
@@ -92,8 +93,15 @@ fn spelled(expr: &Expr) -> Option<String> {
             }
             text + " end"
         }
+        Expr::NextValue(name) => format!("NEXT VALUE FOR {}", bracketed(name)),
         _ => return None,
     })
+}
+
+fn bracketed(name: &ObjectName) -> String {
+    let parts = [name.database.as_deref(), name.schema.as_deref(), Some(name.name.as_str())];
+    let parts = parts.into_iter().flatten().map(|part| format!("[{}]", part.replace(']', "]]")));
+    parts.collect::<Vec<_>>().join(".")
 }
 
 fn within(expr: &Expr) -> Option<String> {
@@ -168,6 +176,7 @@ mod tests {
             ("a BETWEEN 1 AND 9", "([a]>=(1) AND [a]<=(9))"),
             ("s IN ('F', 'M')", "([s]='M' OR [s]='F')"),
             ("CAST(a AS decimal(10, 2))", "(CONVERT([decimal](10,2),[a]))"),
+            ("(NEXT VALUE FOR dbo.numbers)", "(NEXT VALUE FOR [dbo].[numbers])"),
             ("code LIKE 'A%'", "([code] like 'A%')"),
         ] {
             assert_eq!(definition_text(written), kept, "{written}");

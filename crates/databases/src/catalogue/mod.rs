@@ -22,7 +22,9 @@ pub use definition_text::definition_text;
 pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry, UserMessage};
 pub use extended_property::{ExtendedProperty, PropertyOwner, PropertyValue, property_of};
 pub use index_options::IndexOptions;
-pub use module::{Module, ModuleDefinition, ModuleKind, ParameterDefinition, SequenceDefinition};
+pub use module::{
+    Module, ModuleDefinition, ModuleKind, ParameterDefinition, SequenceCache, SequenceDefinition,
+};
 pub use names::{name_key, same_name, store_key};
 pub use object::Object;
 pub use partition::{

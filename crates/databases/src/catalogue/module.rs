@@ -157,6 +157,24 @@ pub struct SequenceDefinition {
     pub cycle: bool,
     /// The first value that is not reserved; None if there is none left.
     pub next: Option<i64>,
+    /// The last value that is reserved; None if none was ever given out.
+    #[serde(default)]
+    pub last: Option<i64>,
+    /// How many values are reserved at a time.
+    #[serde(default)]
+    pub cache: SequenceCache,
+}
+
+/// How many values of a sequence are reserved at a time (CACHE).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum SequenceCache {
+    /// As many as the server likes.
+    #[default]
+    Any,
+    /// A number of values (CACHE n).
+    Values(u32),
+    /// Each value is written down when it is taken (NO CACHE).
+    No,
 }
 
 /// A module with its parsed text.

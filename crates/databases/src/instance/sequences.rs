@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tsql::SqlError;
 
-use crate::catalogue::{ModuleDefinition, SequenceDefinition};
+use crate::catalogue::{ModuleDefinition, SequenceCache, SequenceDefinition};
 use crate::instance::Instance;
 use crate::store_error::store_error;
 
@@ -14,11 +14,19 @@ pub struct Reserve {
     /// First value that is set aside; None: the sequence has reached its end.
     pub next: Option<i64>,
     /// Number of values that are left.
-    pub left: i64,
+    pub left: u32,
+    /// The last value that was given out.
+    pub last: Option<i64>,
 }
 
-/// Values that are set aside at once; a server that is killed skips what is left of them.
-pub const RESERVED: i64 = 50;
+/// Returns how many values are set aside at once; a server that is killed skips what is left of them.
+fn reserved(cache: SequenceCache) -> u32 {
+    match cache {
+        SequenceCache::Any => 50,
+        SequenceCache::Values(values) => values.max(1),
+        SequenceCache::No => 1,
+    }
+}
 
 /// Returns the value after another one; None after the last.
 pub fn after(sequence: &SequenceDefinition, value: i64) -> Option<i64> {
@@ -46,8 +54,11 @@ impl Instance {
             return Err(SqlError::internal("a sequence without values"));
         };
         let mut sequences = self.sequences.lock();
-        let reserve =
-            sequences.entry(definition.object_id).or_insert(Reserve { next: declared.next, left: 0 });
+        let reserve = sequences.entry(definition.object_id).or_insert(Reserve {
+            next: declared.next,
+            left: 0,
+            last: None,
+        });
         let Some(value) = reserve.next else {
             return Err(SqlError::new(
                 11728,
@@ -60,20 +71,28 @@ impl Instance {
             ));
         };
         reserve.next = after(declared, value);
+        reserve.last = Some(value);
         if reserve.left == 0 {
-            reserve.left = RESERVED;
-            let mut ahead = reserve.next;
-            for _ in 1..RESERVED {
+            reserve.left = reserved(declared.cache);
+            let (mut last, mut ahead) = (value, reserve.next);
+            for _ in 1..reserve.left {
+                last = ahead.unwrap_or(last);
                 ahead = ahead.and_then(|value| after(declared, value));
             }
-            self.set_aside(definition, key, ahead)?;
+            self.set_aside(definition, key, ahead, last)?;
         }
         reserve.left -= 1;
         Ok(value)
     }
 
     /// Writes down that values up to `next` are taken. A sequence that is not committed yet has nothing to write down.
-    fn set_aside(&self, definition: &ModuleDefinition, key: &str, next: Option<i64>) -> Result<(), SqlError> {
+    fn set_aside(
+        &self,
+        definition: &ModuleDefinition,
+        key: &str,
+        next: Option<i64>,
+        last: i64,
+    ) -> Result<(), SqlError> {
         let mut transaction = self.store().begin();
         let Some(info) = transaction.table(key) else { return Ok(()) };
         let Some(known) = self.module(&info)? else { return Ok(()) };
@@ -82,7 +101,7 @@ impl Instance {
         }
         let mut definition = known.definition.clone();
         if let Some(sequence) = &mut definition.sequence {
-            sequence.next = next;
+            (sequence.next, sequence.last) = (next, Some(last));
         }
         let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
         let mut table = transaction.open(info.id).map_err(store_error)?;

@@ -17,6 +17,9 @@ use store::{Column, FilterTest, Kind};
 use query::Datum;
 use tds::{CodePage, Length, SqlType};
 
+/// Bytes of a hierarchyid, at most.
+const HIERARCHYID_BYTES: u16 = 892;
+
 /// The form of one table: its schema in memory and its columns in pages.
 #[derive(Debug)]
 pub(super) struct TableForm {
@@ -153,6 +156,10 @@ fn kind_of(sql_type: &SqlType, code_page: Option<CodePage>) -> (Kind, Option<Cod
         SqlType::VarBinary { length } => plain(Kind::VarBinary(units(length))),
         SqlType::Vector { .. } => {
             plain(Kind::VarBinary(sql_type.max_length_bytes().and_then(|bytes| u16::try_from(bytes).ok())))
+        }
+        // A path has few bytes, and they order as the nodes do: it may be a key.
+        SqlType::Udt { name, .. } if name.eq_ignore_ascii_case("hierarchyid") => {
+            plain(Kind::VarBinary(Some(HIERARCHYID_BYTES)))
         }
         SqlType::Image | SqlType::SqlVariant | SqlType::Udt { .. } => plain(Kind::VarBinary(None)),
     }

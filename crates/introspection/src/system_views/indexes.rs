@@ -110,6 +110,10 @@ pub struct IndexRow<'t> {
     pub partitioning: Option<&'t Partitioning>,
 }
 
+/// `sys.indexes.type` of columnstore indexes.
+const CLUSTERED_COLUMNSTORE: u8 = 5;
+const NONCLUSTERED_COLUMNSTORE: u8 = 6;
+
 /// Lists the indexes of a table; a table without a clustered one is a heap, index 0.
 pub fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
     let mut rows = Vec::new();
@@ -152,8 +156,8 @@ pub fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
         name: Some(&index.name),
         id: index.index_id,
         kind: match (index.columnstore, index.clustered) {
-            (true, true) => 5,
-            (true, false) => 6,
+            (true, true) => CLUSTERED_COLUMNSTORE,
+            (true, false) => NONCLUSTERED_COLUMNSTORE,
             (false, true) => 1,
             (false, false) => 2,
         },
@@ -183,8 +187,8 @@ fn indexes(context: &Context<'_>, view: &mut View) {
         let description = match row.kind {
             0 => "HEAP",
             1 => "CLUSTERED",
-            5 => "CLUSTERED COLUMNSTORE",
-            6 => "NONCLUSTERED COLUMNSTORE",
+            CLUSTERED_COLUMNSTORE => "CLUSTERED COLUMNSTORE",
+            NONCLUSTERED_COLUMNSTORE => "NONCLUSTERED COLUMNSTORE",
             _ => "NONCLUSTERED",
         };
         view.add([
@@ -221,9 +225,15 @@ fn group_of(context: &Context<'_>, table: &TableDefinition, row: &IndexRow<'_>) 
     pages.all_units().find(|unit| index_of(pages, unit.id) == Some(wanted)).map(|unit| unit.group)
 }
 
-/// Lists the column ids of an index: of its keys with their order, then of the included columns.
+/// Lists the column ids of an index: of its keys with their order, then of the included columns. A clustered columnstore has all columns.
 fn columns_of<'t>(table: &'t TableDefinition, row: &'t IndexRow<'t>) -> Vec<(i32, bool, bool)> {
-    let keys = row.columns.iter().map(|(name, descending)| (name, *descending, false));
+    if row.kind == CLUSTERED_COLUMNSTORE {
+        let stored = table.columns.iter().filter(|column| column.computed.is_none());
+        return stored.map(|column| (column.id, false, true)).collect();
+    }
+    // The columns of a columnstore have no order, so none is a key.
+    let columnstore = row.kind == NONCLUSTERED_COLUMNSTORE;
+    let keys = row.columns.iter().map(|(name, descending)| (name, *descending, columnstore));
     let includes = row.include.iter().map(|name| (name, false, true));
     keys.chain(includes)
         .filter_map(|(name, descending, included)| {
@@ -286,7 +296,8 @@ fn stats(context: &Context<'_>, view: &mut View) {
 
 fn stats_columns(context: &Context<'_>, view: &mut View) {
     each_index(context, |table, row| {
-        let keys = columns_of(table, row).into_iter().filter(|(_, _, included)| !included);
+        let columnstore = matches!(row.kind, CLUSTERED_COLUMNSTORE | NONCLUSTERED_COLUMNSTORE);
+        let keys = columns_of(table, row).into_iter().filter(|(_, _, included)| columnstore || !included);
         for (ordinal, (column_id, ..)) in (1_i64..).zip(keys) {
             view.add([
                 ("object_id", int(table.object_id)),

@@ -8,7 +8,7 @@ use crate::system_views::columns;
 use crate::system_views::entry::Context;
 use crate::system_views::user_types;
 use crate::view::{View, bit, int, kind, moment, text};
-use databases::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, same_name};
+use databases::catalogue::{Module, ModuleDefinition, ModuleKind, SequenceCache, TableDefinition, same_name};
 use query::system_types::{max_length, precision, scale, system_type};
 
 /// Lists the database's modules.
@@ -80,6 +80,14 @@ pub(super) fn sequences(context: &Context<'_>, view: &mut View) {
         view.set("precision", int(precision(&sql_type)));
         view.set("scale", int(scale(&sql_type)));
         view.set("is_exhausted", bit(sequence.next.is_none()));
+        // What was set aside before the last start counts as used.
+        let last = context.facts.last_identity(module.definition.object_id).or(sequence.last);
+        view.set("current_value", int(last.unwrap_or(sequence.start)));
+        view.set("last_used_value", last.map_or(Datum::Null, int));
+        view.set("is_cached", bit(sequence.cache != SequenceCache::No));
+        if let SequenceCache::Values(values) = sequence.cache {
+            view.set("cache_size", int(values));
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlanBuilder, Operator, S
 use tds::SqlType;
 
 use super::super::Datum;
+use super::super::clr::ClrType;
 use super::super::collation::{is_case_sensitive, key};
 use super::super::convert::type_name;
 use super::super::like::{Pattern, function_name};
@@ -304,15 +305,8 @@ fn compared_type(left: &Typed, right: &Typed) -> Result<SqlType, SqlError> {
 fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr, Expr), SqlError> {
     let common = common_of(&left, &right);
     let incomparable = |sql_type: &SqlType| {
-        matches!(
-            sql_type,
-            SqlType::Text
-                | SqlType::NText
-                | SqlType::Image
-                | SqlType::Xml
-                | SqlType::Json
-                | SqlType::Udt { .. }
-        )
+        matches!(sql_type, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::Json)
+            || ClrType::is_unordered(sql_type)
     };
     let vector = |value: &Typed| matches!(value.sql_type, SqlType::Vector { .. });
     if vector(&left) || vector(&right) {

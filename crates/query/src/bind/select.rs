@@ -6,6 +6,7 @@ use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
 use tds::SqlType;
 
+use super::super::clr::ClrType;
 use super::super::collation::{is_lossy, key};
 use super::super::convert::type_name;
 use super::super::rows_as_text::TextColumn;
@@ -143,8 +144,7 @@ impl Binder<'_> {
                     | SqlType::Xml
                     | SqlType::Json
                     | SqlType::Vector { .. }
-                    | SqlType::Udt { .. }
-            )
+            ) || ClrType::is_unordered(&value.sql_type)
         }) {
             return Err(SqlError::new(
                 421,
@@ -638,8 +638,8 @@ fn sort(value: &Typed, item: &OrderItem) -> Result<Sort, SqlError> {
             | SqlType::Xml
             | SqlType::Json
             | SqlType::Vector { .. }
-            | SqlType::Udt { .. }
-    ) {
+    ) || ClrType::is_unordered(&value.sql_type)
+    {
         return Err(not_sortable(&value.sql_type));
     }
     // NULL is the lowest value.

@@ -20,7 +20,7 @@ const PATTERNS: [(i64, i64, &str); 13] = [
 ];
 
 /// Bytes that SQL Server allows.
-const BYTES_MAX: usize = 892;
+pub(super) const BYTES_MAX: usize = 892;
 
 /// A path: the numbers of each level, of which there are several where a node was put between two others.
 #[derive(Debug, Clone, PartialEq, Eq)]

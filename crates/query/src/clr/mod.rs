@@ -39,6 +39,11 @@ impl ClrType {
         }
     }
 
+    /// Whether values of a SQL type have no order: geometry, geography and types of users.
+    pub fn is_unordered(sql_type: &SqlType) -> bool {
+        matches!(sql_type, SqlType::Udt { .. }) && ClrType::of(sql_type) != Some(ClrType::Hierarchy)
+    }
+
     /// Returns the name of the type.
     pub fn name(self) -> &'static str {
         match self {
@@ -56,6 +61,16 @@ impl ClrType {
             ClrType::Geography => Spatial::parse(text, GEOGRAPHY_SRID).map(|value| value.bytes(true)),
         };
         bytes.ok_or_else(|| self.failed("24114", &format!("The text '{}' is not valid", head(text))))
+    }
+
+    /// Returns the bytes of a value. Errors: 6522 for more than the type can have.
+    pub fn checked(self, bytes: Vec<u8>) -> Result<Vec<u8>, SqlError> {
+        match self {
+            ClrType::Hierarchy if bytes.len() > hierarchy::BYTES_MAX => {
+                Err(self.failed("24000", &format!("A path has at most {} bytes", hierarchy::BYTES_MAX)))
+            }
+            _ => Ok(bytes),
+        }
     }
 
     /// Decodes a value's bytes to text. Errors: 6522 for bytes that are not a value of the type.

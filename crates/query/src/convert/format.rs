@@ -11,6 +11,8 @@ pub fn display(value: &Datum, sql_type: &SqlType) -> String {
     match value {
         Datum::Null => String::new(),
         Datum::Text(text) => text.clone(),
+        // A CLR type has no text but by its own code.
+        Datum::Binary(bytes) if matches!(sql_type, SqlType::Udt { .. }) => hex(bytes, 1),
         // The default style has a text for every value of the type.
         other => format(other, sql_type, default_style(sql_type)).unwrap_or_default(),
     }

@@ -159,6 +159,7 @@ pub fn convert_in(
             _ => variant::to_variant(value, from),
         },
         SqlType::Udt { .. } | SqlType::Image => match (value, ClrType::of(to)) {
+            (Datum::Binary(bytes), Some(clr)) => clr.checked(bytes).map(Datum::Binary),
             (value @ Datum::Binary(_), _) => Ok(value),
             (Datum::Text(text), Some(clr)) => clr.parse(&text).map(Datum::Binary),
             (value, _) => text::to_binary(value, from, to, style, page),

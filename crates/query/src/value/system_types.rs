@@ -119,7 +119,7 @@ pub fn max_length(sql_type: &SqlType) -> i16 {
         SqlType::Time { scale } => time_bytes(*scale),
         SqlType::DateTime2 { scale } => time_bytes(*scale) + 3,
         SqlType::DateTimeOffset { scale } => time_bytes(*scale) + 5,
-        SqlType::Udt { .. } => -1,
+        SqlType::Udt { name, .. } if !name.eq_ignore_ascii_case("hierarchyid") => -1,
         SqlType::Vector { .. } => sql_type.max_length_bytes().map_or(-1, |bytes| bytes as i16),
         other => system_type(other).max_length,
     }

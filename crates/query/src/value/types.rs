@@ -110,6 +110,13 @@ pub fn is_convertible(from: &SqlType, to: &SqlType) -> bool {
     let json = |one: &SqlType, other: &SqlType| {
         *one == SqlType::Json && !(other.is_character() || *other == SqlType::Json)
     };
+    let clr = |one: &SqlType, other: &SqlType| {
+        matches!(one, SqlType::Udt { .. })
+            && !(other.is_character() || other.is_binary() || matches!(other, SqlType::Udt { .. }))
+    };
+    if clr(from, to) || clr(to, from) {
+        return false;
+    }
     if xml(from, to) || xml(to, from) || json(from, to) || json(to, from) {
         return false;
     }

@@ -138,3 +138,46 @@ INSERT INTO #fkeys_results VALUES (N'T', N'c');
 SELECT COUNT(*) AS n FROM #fkeys_results WHERE pktable_name = 't' COLLATE catalog_default
 ----
 1
+
+-- A parameter handed to a procedure is of the procedure's type, and knows the name it has there.
+CREATE TYPE phone FROM varchar(20)
+CREATE TYPE pairs AS TABLE (a int, b int)
+----
+
+CREATE PROCEDURE described @a int, @b varchar(20) OUTPUT, @c phone, @d pairs READONLY AS SELECT 1 AS n
+----
+
+EXEC sp_describe_undeclared_parameters N'EXEC described @p0, @b = @p1 OUTPUT, @c = @p2, @d = @p3'
+----
+1 | @p0 | 56 | int | 4 | 10 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 0 | @a | 38 | 4
+2 | @p1 | 167 | varchar(20) | 20 | 0 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 1 | @b | 167 | 20
+3 | @p2 | 167 | varchar(20) | 20 | 0 | 0 | 257 | master | dbo | phone | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 0 | @c | 167 | 20
+4 | @p3 | 243 | dbo.pairs | -1 | 0 | 0 | 258 | master | dbo | pairs | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 0 | @d | 243 | -1
+
+CREATE TABLE placed (g geography, h hierarchyid)
+EXEC sp_describe_undeclared_parameters N'INSERT placed VALUES (@g, @h)'
+----
+1 | @g | 240 | geography | -1 | 0 | 0 | 130 | master | sys | geography | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 0 | NULL | 240 | 65535
+2 | @h | 240 | hierarchyid | 892 | 0 | 0 | 128 | master | sys | hierarchyid | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 0 | NULL | 240 | 65535
+
+EXEC sp_sproc_columns 'described'
+EXEC sp_sproc_columns_100 'described'
+----
+master | dbo | described;1 | @RETURN_VALUE | 5 | 4 | int | 10 | 4 | 0 | 10 | 0 | NULL | NULL | 4 | NULL | NULL | 0 | NO | 56
+master | dbo | described;1 | @a | 1 | 4 | int | 10 | 4 | 0 | 10 | 1 | NULL | NULL | 4 | NULL | NULL | 1 | YES | 38
+master | dbo | described;1 | @b | 2 | 12 | varchar | 20 | 20 | NULL | NULL | 1 | NULL | NULL | 12 | NULL | 20 | 2 | YES | 39
+master | dbo | described;1 | @c | 1 | 12 | phone | 20 | 20 | NULL | NULL | 1 | NULL | NULL | 12 | NULL | 20 | 3 | YES | 39
+master | dbo | described;1 | @d | 1 | -153 | pairs | NULL | 0 | 0 | NULL | 1 | NULL | NULL | -153 | NULL | NULL | 4 | YES | 0
+master | dbo | described;1 | @RETURN_VALUE | 5 | 4 | int | 10 | 4 | 0 | 10 | 0 | NULL | NULL | 4 | NULL | NULL | 0 | NO | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 56
+master | dbo | described;1 | @a | 1 | 4 | int | 10 | 4 | 0 | 10 | 1 | NULL | NULL | 4 | NULL | NULL | 1 | YES | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 38
+master | dbo | described;1 | @b | 2 | 12 | varchar | 20 | 20 | NULL | NULL | 1 | NULL | NULL | 12 | NULL | 20 | 2 | YES | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 39
+master | dbo | described;1 | @c | 1 | 12 | phone | 20 | 20 | NULL | NULL | 1 | NULL | NULL | 12 | NULL | 20 | 3 | YES | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 39
+master | dbo | described;1 | @d | 1 | -153 | pairs | NULL | 0 | 0 | NULL | 1 | NULL | NULL | -153 | NULL | NULL | 4 | YES | master | dbo | NULL | NULL | NULL | NULL | NULL | NULL | 0
+
+EXEC sp_fkeys @pktable_name = 'placed', @pktable_qualifier = ''
+----
+error 15250: The database name component of the object qualifier must be the name of the current database.
+
+EXEC sp_pkeys @table_name = 'placed', @table_qualifier = ''
+----
+error 15250: The database name component of the object qualifier must be the name of the current database.

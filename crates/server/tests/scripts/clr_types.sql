@@ -81,3 +81,76 @@ error 40515
 UPDATE documents SET x.modify('delete /a')
 ----
 error 40515
+
+-- A hierarchyid compares as its nodes do, with text and bytes as well, and is a key: depth first.
+CREATE TABLE org (node hierarchyid PRIMARY KEY, level AS node.GetLevel(), name varchar(10))
+CREATE UNIQUE INDEX by_level ON org (level, node)
+INSERT org VALUES ('/2/', 'c'), ('/1/1/', 'b'), ('/', 'root'), ('/1/', 'a'), ('/1/-1/', 'a2'), ('/1/1.5/', 'b2')
+SELECT name FROM org ORDER BY node
+SELECT name FROM org WHERE node = '/1/1/'
+SELECT name FROM org WHERE node = 0x5AC0
+SELECT name FROM org WHERE node > '/1/' AND node < '/2/' ORDER BY node DESC
+SELECT MAX(node).ToString() AS last, MIN(node).ToString() AS first, COUNT(DISTINCT node) AS n FROM org
+SELECT DISTINCT node.GetAncestor(1).ToString() AS above FROM org ORDER BY above
+SELECT a.name, b.name AS above FROM org a JOIN org b ON b.node = a.node.GetAncestor(1) ORDER BY a.node
+SELECT name FROM org WHERE node IN ('/2/', '/1/') ORDER BY name
+----
+root
+a
+a2
+b
+b2
+c
+b
+b
+b2
+b
+a2
+/2/ | / | 6
+NULL
+/
+/1/
+a | root
+a2 | a
+b | a
+b2 | a
+c | root
+a
+c
+
+INSERT org (node, name) VALUES ('/1/', 'again')
+----
+error 2627: Violation of PRIMARY KEY constraint 'PK__org__299B22AA22AA299B'. Cannot insert duplicate key in object 'dbo.org'. The duplicate key value is (0x58).
+
+CREATE TABLE reports (node hierarchyid REFERENCES org, n int)
+INSERT reports VALUES ('/1/', 1), (NULL, 2)
+INSERT reports VALUES ('/7/', 1)
+----
+error 547: The INSERT statement conflicted with the FOREIGN KEY constraint "FK__reports__node__22AA299D". The conflict occurred in database "master", table "dbo.org", column 'node'.
+
+SELECT name, max_length FROM sys.columns WHERE object_id = OBJECT_ID('org') AND name = 'node'
+SELECT 1 AS n FROM org WHERE node = 1
+----
+node | 892
+error 206: Operand type clash: hierarchyid is incompatible with int
+
+SELECT 1 AS n FROM place WHERE shape = shape
+----
+error 402: The data types geometry and geometry are incompatible in the equal to operator.
+
+CREATE INDEX shapes ON place (shape)
+----
+error 1919: Column 'shape' in table 'place' is of a type that is invalid for use as a key column in an index.
+
+CREATE INDEX nodes ON place (node)
+SELECT id FROM place WHERE node = '/1/2.5/'
+SELECT id FROM place ORDER BY node
+----
+2
+3
+1
+2
+
+SELECT CAST(CAST(REPLICATE(CAST(0x58 AS varbinary(max)), 900) AS varbinary(max)) AS hierarchyid)
+----
+error 6522: A .NET Framework error occurred during execution of user-defined routine or aggregate "hierarchyid": 24000: A path has at most 892 bytes.

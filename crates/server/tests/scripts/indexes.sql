@@ -373,3 +373,28 @@ SELECT DATEPART(day, MIN(k)), COUNT(*) FROM instants WHERE k > '2023-12-31 22:00
 1
 2
 2 | 2
+
+-- Columnstore indexes have columns without an order, and a clustered one has all columns.
+CREATE TABLE stores (a int, b int, c int, d AS a + b)
+CREATE NONCLUSTERED COLUMNSTORE INDEX [some] ON stores (a, b)
+CREATE TABLE whole (a int, b int, INDEX all_columns CLUSTERED COLUMNSTORE)
+SELECT i.name, c.index_column_id, c.column_id, c.key_ordinal, c.is_included_column FROM sys.index_columns c JOIN sys.indexes i ON i.object_id = c.object_id AND i.index_id = c.index_id WHERE i.name IN ('some', 'all_columns') ORDER BY i.name, c.index_column_id
+SELECT OBJECT_NAME(object_id) AS t, stats_column_id, column_id FROM sys.stats_columns WHERE object_id IN (OBJECT_ID('stores'), OBJECT_ID('whole')) ORDER BY t, stats_column_id
+----
+all_columns | 1 | 1 | 0 | 1
+all_columns | 2 | 2 | 0 | 1
+some | 1 | 1 | 0 | 1
+some | 2 | 2 | 0 | 1
+stores | 1 | 1
+stores | 2 | 2
+whole | 1 | 1
+whole | 2 | 2
+
+ALTER INDEX [some] ON stores REORGANIZE WITH (COMPRESS_ALL_ROW_GROUPS = ON)
+ALTER INDEX [some] ON stores REBUILD
+ALTER INDEX ALL ON stores REORGANIZE
+ALTER INDEX all_columns ON whole REORGANIZE
+INSERT whole VALUES (1, 2)
+SELECT a, b FROM whole
+----
+1 | 2

@@ -445,3 +445,52 @@ DROP VIEW lib.v
 DROP SCHEMA lib
 DROP SEQUENCE numbers
 ----
+
+-- What the catalogue says of sequences: where they start, how many values are set aside, and the last one given out.
+CREATE SEQUENCE plain AS int START WITH 5 INCREMENT BY 2 CACHE 10
+CREATE SEQUENCE uncached NO CACHE MINVALUE 1 MAXVALUE 3
+CREATE SEQUENCE unsaid CACHE
+SELECT name, start_value, current_value, last_used_value, is_cached, cache_size, is_exhausted FROM sys.sequences WHERE name IN ('plain', 'uncached', 'unsaid') ORDER BY name
+----
+plain | 5 | 5 | NULL | 1 | 10 | 0
+uncached | 1 | 1 | NULL | 0 | NULL | 0
+unsaid | -9223372036854775808 | -9223372036854775808 | NULL | 1 | NULL | 0
+
+SELECT NEXT VALUE FOR plain AS a, NEXT VALUE FOR uncached AS b
+SELECT NEXT VALUE FOR uncached AS b SELECT NEXT VALUE FOR uncached AS b
+ALTER SEQUENCE unsaid RESTART WITH 50
+SELECT name, start_value, current_value, last_used_value, is_exhausted FROM sys.sequences WHERE name IN ('plain', 'uncached', 'unsaid') ORDER BY name
+----
+5 | 1
+2
+3
+plain | 5 | 5 | 5 | 0
+uncached | 1 | 3 | 3 | 1
+unsaid | 50 | 50 | NULL | 0
+
+ALTER SEQUENCE uncached RESTART CACHE 7 NO MAXVALUE
+ALTER SEQUENCE plain INCREMENT BY 3
+SELECT NEXT VALUE FOR plain AS a, NEXT VALUE FOR uncached AS b
+SELECT name, start_value, maximum_value, current_value, is_cached, cache_size, increment FROM sys.sequences WHERE name IN ('plain', 'uncached') ORDER BY name
+----
+7 | 1
+plain | 5 | 2147483647 | 7 | 1 | 10 | 3
+uncached | 1 | 9223372036854775807 | 1 | 1 | 7 | 1
+
+ALTER SEQUENCE plain INCREMENT BY 0
+----
+error 11700: The increment for sequence object 'plain' cannot be zero.
+
+ALTER SEQUENCE plain MAXVALUE 0 MINVALUE 0
+----
+error 11705: The minimum value for sequence object 'plain' must be less than its maximum value.
+
+ALTER SEQUENCE plain CACHE 0
+----
+error 11706: The cache size for sequence object 'plain' must be greater than 0.
+
+CREATE TABLE sequenced (a int DEFAULT (NEXT VALUE FOR dbo.plain), b int DEFAULT NEXT VALUE FOR plain)
+SELECT definition FROM sys.default_constraints WHERE parent_object_id = OBJECT_ID('sequenced') ORDER BY definition
+----
+(NEXT VALUE FOR [dbo].[plain])
+(NEXT VALUE FOR [plain])

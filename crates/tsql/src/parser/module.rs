@@ -3,7 +3,7 @@
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::ast::{
-    CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, Statement, StatementKind,
+    Cache, CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, Statement, StatementKind,
 };
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
@@ -217,16 +217,18 @@ impl Parser<'_> {
             } else if self.accept_word(Keyword::Cycle) {
                 options.cycle = Some(true);
             } else if self.accept_word(Keyword::Cache) {
-                if matches!(self.kind(), Some(TokenKind::Integer(_))) {
-                    self.unsigned()?;
-                }
+                let counted = matches!(self.kind(), Some(TokenKind::Integer(_)));
+                options.cache = Some(if counted { Cache::Values(self.unsigned()?) } else { Cache::Any });
             } else if self.accept_word(Keyword::No) {
                 if self.accept_word(Keyword::Cycle) {
                     options.cycle = Some(false);
-                } else if !(self.accept_word(Keyword::Minvalue)
-                    || self.accept_word(Keyword::Maxvalue)
-                    || self.accept_word(Keyword::Cache))
-                {
+                } else if self.accept_word(Keyword::Cache) {
+                    options.cache = Some(Cache::No);
+                } else if self.accept_word(Keyword::Minvalue) {
+                    options.minimum = Some(i64::MIN);
+                } else if self.accept_word(Keyword::Maxvalue) {
+                    options.maximum = Some(i64::MAX);
+                } else {
                     return Err(self.unexpected());
                 }
             } else {

@@ -444,7 +444,11 @@ fn write_anew(
         let index = definition.indexes.iter().find(|index| &index.name == name);
         let clustered =
             key.map(|key| key.clustered).or(index.map(|index| index.clustered)).unwrap_or_default();
-        held.push((name.as_str(), clustered));
+        // There is nothing to write of an index that is only declared.
+        let is_built = clustered || !index.is_some_and(|index| index.columnstore || index.options.disabled);
+        if is_built {
+            held.push((name.as_str(), clustered));
+        }
     }
     let whole = held.iter().any(|(_, clustered)| *clustered);
     session.work.write(table.place, |transaction| match whole {

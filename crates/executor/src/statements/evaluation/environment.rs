@@ -264,6 +264,9 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Result<Facts, SqlErr
     let store = session.instance.store().clone();
     facts.figures_reader = Box::new(move || Some(store.figures()));
     facts.identities = Box::new(move |object_id| {
+        if let Some(reserve) = instance.sequences.lock().get(&object_id) {
+            return Ok(reserve.last);
+        }
         instance
             .last_identity(object_id)
             .map_or_else(|| instance.stored_identity(object_id), |last| Ok(Some(last)))

@@ -3,20 +3,21 @@
 //! A parameter takes the type of what it is compared, combined or assigned with ("sp_describe_undeclared_parameters",
 //! Remarks); one without such a partner is nvarchar(4000).
 
-use databases::catalogue::same_name;
+use databases::catalogue::{TABLE_TYPE_ID, UserType, same_name};
 use introspection::system_views::{View, max_length, precision, scale, type_id_of_name};
 use query::Datum;
+use query::system_types::system_type;
 use tds::{Length, SqlType};
 use tsql::ObjectName;
 use tsql::SqlError;
-use tsql::ast::{Insert, InsertSource, Merge, MergeAction, Statement, StatementKind};
+use tsql::ast::{Execute, Insert, InsertSource, Merge, MergeAction, Statement, StatementKind};
 use tsql::expression::Expr;
 use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource};
-use tsql::{parse_batch_on, parse_declarations};
+use tsql::{parse_batch_on, parse_declarations, parse_object_name};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
-use crate::statements::evaluation::declared_type::describe_declarations;
+use crate::statements::evaluation::declared_type::{describe_declarations, find_type};
 use crate::statements::evaluation::evaluate;
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::parameters::Signature;
@@ -62,17 +63,34 @@ pub(crate) fn describe_parameters(session: &Session, arguments: &[Argument]) -> 
     describe_declarations(session, &declared, &mut frame)?;
     let mut known: Vec<String> = declared.into_iter().map(|declaration| declaration.name).collect();
     // First their names, so that expressions with them can be bound; then their types.
-    let mut names = Deduction { session, frame: &frame, known: &mut known, found: Vec::new() };
+    let mut names =
+        Deduction { session, frame: &frame, known: &mut known, found: Vec::new(), formal: Vec::new() };
     names.statements(&statements)?;
     let found: Vec<String> = names.found.into_iter().map(|(name, _)| name).collect();
     for name in &found {
         frame.declare(name, unknown_type(), Datum::Null);
     }
-    let mut deduction = Deduction { session, frame: &frame, known: &mut known, found: Vec::new() };
+    let mut deduction =
+        Deduction { session, frame: &frame, known: &mut known, found: Vec::new(), formal: Vec::new() };
     deduction.statements(&statements)?;
     let mut view = View::new(COLUMNS);
-    for (ordinal, (name, sql_type)) in (1_i64..).zip(deduction.found) {
-        view.push(described(ordinal, &name, &sql_type.unwrap_or_else(unknown_type)));
+    for (ordinal, (name, sql_type)) in (1_i64..).zip(&deduction.found) {
+        let formal = deduction.formal.iter().find(|formal| same_name(&formal.argument, name));
+        let mut row =
+            match formal.and_then(|formal| formal.user_type.as_ref()).filter(|own| own.base().is_none()) {
+                Some(table) => described_table(ordinal, name, table),
+                None => described(ordinal, name, &sql_type.clone().unwrap_or_else(unknown_type)),
+            };
+        if let Some(formal) = formal {
+            if let Some(own) = &formal.user_type {
+                let names = [&own.database, &own.schema, &own.name].map(|name| Datum::Text(name.clone()));
+                let known = [Datum::Int(i64::from(own.id))].into_iter().chain(names);
+                row.splice(USER_TYPE_ID..USER_TYPE_ID + 4, known);
+            }
+            let names = [Datum::Bit(formal.output), Datum::Text(formal.name.clone())];
+            row.splice(IS_OUTPUT..IS_OUTPUT + 2, names);
+        }
+        view.push(row);
     }
     Ok(view)
 }
@@ -92,19 +110,48 @@ fn described(ordinal: i64, name: &str, sql_type: &SqlType) -> Vec<Datum> {
     let mut writer = tds::Writer::new();
     column.type_info.encode(&mut writer, tds::Direction::ServerToClient);
     let token = writer.finish().ok().and_then(|bytes| bytes.first().copied()).unwrap_or(0);
+    let clr = matches!(sql_type, SqlType::Udt { .. }).then(|| system_type(sql_type));
+    let system_id = clr.map(|clr| i64::from(clr.system_type_id));
     let mut row = vec![
         Datum::Int(ordinal),
         Datum::Text(name.to_string()),
-        Datum::Int(type_id_of_name(base).map_or(0, i64::from)),
+        Datum::Int(system_id.or_else(|| type_id_of_name(base).map(i64::from)).unwrap_or(0)),
         Datum::Text(spelled.clone()),
         Datum::Int(i64::from(max_length(sql_type))),
         Datum::Int(i64::from(precision(sql_type))),
         Datum::Int(i64::from(scale(sql_type))),
     ];
-    row.extend(std::iter::repeat_n(Datum::Null, 9));
+    match clr {
+        Some(clr) => {
+            row.push(Datum::Int(i64::from(clr.user_type_id)));
+            row.extend(["master", "sys", clr.name].map(|name| Datum::Text(name.to_owned())));
+            row.extend(std::iter::repeat_n(Datum::Null, 5));
+        }
+        None => row.extend(std::iter::repeat_n(Datum::Null, 9)),
+    }
     row.extend([false, false, false, true, false].map(Datum::Bit));
     row.push(Datum::Null);
     row.extend([Datum::Int(i64::from(token)), Datum::Int(i64::from(column.type_info.max_length))]);
+    row
+}
+
+/// Columns of the answer.
+const USER_TYPE_ID: usize = 7;
+const IS_OUTPUT: usize = 20;
+
+/// A parameter of a table type.
+fn described_table(ordinal: i64, name: &str, table: &UserType) -> Vec<Datum> {
+    let mut row = described(ordinal, name, &unknown_type());
+    let table_type = Datum::Int(i64::from(TABLE_TYPE_ID));
+    let own = [
+        table_type.clone(),
+        Datum::Text(table.qualified_name()),
+        Datum::Int(-1),
+        Datum::Int(0),
+        Datum::Int(0),
+    ];
+    row.splice(2..USER_TYPE_ID, own);
+    row.splice(row.len() - 2.., [table_type, Datum::Int(-1)]);
     row
 }
 
@@ -123,6 +170,18 @@ struct Deduction<'s> {
     /// Variables that are no parameters.
     known: &'s mut Vec<String>,
     found: Vec<(String, Option<SqlType>)>,
+    /// What parameters stand for in calls of procedures.
+    formal: Vec<Formal>,
+}
+
+/// The parameter of a procedure that an undeclared parameter is handed to.
+struct Formal {
+    /// The undeclared parameter.
+    argument: String,
+    /// The procedure's own name of it.
+    name: String,
+    output: bool,
+    user_type: Option<UserType>,
 }
 
 impl Deduction<'_> {
@@ -187,13 +246,40 @@ impl Deduction<'_> {
                 self.expr(value, NOWHERE, None)
             }
             StatementKind::Return(Some(value)) => self.expr(value, NOWHERE, Some(&SqlType::Int)),
-            StatementKind::Execute(execute) => execute
-                .arguments
-                .iter()
-                .filter_map(|argument| argument.value.as_ref())
-                .try_for_each(|value| self.expr(value, NOWHERE, None)),
+            StatementKind::Execute(execute) => self.call(execute),
             _ => Ok(()),
         }
+    }
+
+    /// The arguments of a procedure are of its parameters' types.
+    fn call(&mut self, execute: &Execute) -> Result<(), SqlError> {
+        let module = self.session.work.find_module(&execute.procedure, &self.session.database)?;
+        let declared = module.as_ref().map_or(&[][..], |(_, module)| &module.definition.parameters);
+        for (position, argument) in execute.arguments.iter().enumerate() {
+            let Some(value) = &argument.value else { continue };
+            let own = match &argument.name {
+                Some(name) => declared.iter().find(|own| same_name(&own.name, name)),
+                None => declared.get(position),
+            };
+            let Some(own) = own else {
+                self.expr(value, NOWHERE, None)?;
+                continue;
+            };
+            let user_type = match own.type_text.parse::<SqlType>() {
+                Ok(_) => None,
+                Err(_) => {
+                    let name = parse_object_name(&own.type_text)?;
+                    find_type(self.session, &name, execute.procedure.database.as_deref())?
+                }
+            };
+            let base = user_type.as_ref().and_then(UserType::base).map(|(base, _)| base);
+            self.expr(value, NOWHERE, own.type_text.parse().ok().or(base).as_ref())?;
+            if let Some(argument) = self.parameter(value) {
+                let (argument, name) = (argument.to_owned(), own.name.clone());
+                self.formal.push(Formal { argument, name, output: own.output, user_type });
+            }
+        }
+        Ok(())
     }
 
     fn merge(&mut self, merge: &Merge) -> Result<(), SqlError> {

@@ -23,7 +23,7 @@ const PRIMARY_KEYS: Signature = Signature {
 /// Runs sp_pkeys.
 pub(crate) fn primary_keys(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = PRIMARY_KEYS.bind(arguments)?;
-    shown.check_qualifier(parameters.text(2).as_deref())?;
+    shown.check_own_qualifier(parameters.text(2).as_deref())?;
     let mut view = View::new(&[
         ("TABLE_QUALIFIER", "name"),
         ("TABLE_OWNER", "name"),
@@ -60,8 +60,8 @@ const FOREIGN_KEYS: Signature = Signature {
 /// Runs sp_fkeys: the keys that refer to a table, or that a table has, or both.
 pub(crate) fn foreign_keys(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = FOREIGN_KEYS.bind(arguments)?;
-    shown.check_qualifier(parameters.text(2).as_deref())?;
-    shown.check_qualifier(parameters.text(5).as_deref())?;
+    shown.check_own_qualifier(parameters.text(2).as_deref())?;
+    shown.check_own_qualifier(parameters.text(5).as_deref())?;
     let given = |position: usize| parameters.text(position).filter(|name| !name.is_empty());
     if given(0).is_none() && given(3).is_none() {
         return Err(SqlError::new(15252, 16, 1, "The primary or foreign key table name must be given."));

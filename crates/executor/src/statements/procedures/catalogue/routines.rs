@@ -1,7 +1,7 @@
 //! sp_stored_procedures, sp_sproc_columns, sp_server_info, xp_msver.
 
 use databases::catalogue::procedure_names::NAMES;
-use databases::catalogue::{ModuleDefinition, ModuleKind, PRODUCT_VERSION, same_name};
+use databases::catalogue::{ModuleDefinition, ModuleKind, PRODUCT_VERSION, UserType, same_name};
 use introspection::system_views::View;
 use query::Datum;
 use tds::SqlType;
@@ -148,7 +148,7 @@ pub(crate) fn procedure_columns(
         .collect();
     modules.sort_by_key(|own| (own.schema.to_lowercase(), own.name.to_lowercase()));
     for module in modules {
-        for parameter in parameters_of(module) {
+        for parameter in parameters_of(shown, module) {
             if column.is(&parameter.name) {
                 view.push(parameter_row(shown, module, &parameter, dialect, udt.len()));
             }
@@ -157,6 +157,9 @@ pub(crate) fn procedure_columns(
     Ok(view)
 }
 
+/// ODBC's code of a table-valued parameter.
+const SQL_SS_TABLE: i64 = -153;
+
 /// A parameter or what a call gives back.
 struct Described {
     name: String,
@@ -164,15 +167,18 @@ struct Described {
     column_type: i64,
     /// The type of the parameter; `None` for a table.
     sql_type: Option<SqlType>,
+    /// The user's type that the declaration names.
+    user_type: Option<UserType>,
     ordinal: i64,
     nullable: bool,
 }
 
-fn parameters_of(module: &ModuleDefinition) -> Vec<Described> {
+fn parameters_of(shown: &Shown, module: &ModuleDefinition) -> Vec<Described> {
     let result = |name: &str, column_type: i64, sql_type: Option<SqlType>, nullable: bool| Described {
         name: name.to_string(),
         column_type,
         sql_type,
+        user_type: None,
         ordinal: 0,
         nullable,
     };
@@ -180,21 +186,36 @@ fn parameters_of(module: &ModuleDefinition) -> Vec<Described> {
     let mut all = vec![match module.kind {
         ModuleKind::Procedure => result("@RETURN_VALUE", 5, Some(SqlType::Int), false),
         ModuleKind::ScalarFunction => {
-            let value = declared.next().and_then(|value| value.type_text.parse().ok());
-            result("@RETURN_VALUE", 5, Some(value.unwrap_or(SqlType::Int)), true)
+            let value = declared.next().map(|value| type_of(shown, &value.type_text));
+            let (sql_type, user_type) = value.unwrap_or_default();
+            let value = result("@RETURN_VALUE", 5, Some(sql_type.unwrap_or(SqlType::Int)), true);
+            Described { user_type, ..value }
         }
         _ => result("@TABLE_RETURN_VALUE", 3, None, false),
     }];
-    all.extend((1_i64..).zip(declared).filter_map(|(ordinal, parameter)| {
-        Some(Described {
+    all.extend((1_i64..).zip(declared).map(|(ordinal, parameter)| {
+        let (sql_type, user_type) = type_of(shown, &parameter.type_text);
+        Described {
             name: parameter.name.clone(),
             column_type: if parameter.output { 2 } else { 1 },
-            sql_type: Some(parameter.type_text.parse().ok()?),
+            sql_type,
+            user_type,
             ordinal,
             nullable: true,
-        })
+        }
     }));
     all
+}
+
+/// The type that a declaration's text names; None for a table.
+fn type_of(shown: &Shown, type_text: &str) -> (Option<SqlType>, Option<UserType>) {
+    match type_text.parse() {
+        Ok(sql_type) => (Some(sql_type), None),
+        Err(_) => {
+            let own = shown.type_named(type_text).cloned();
+            (own.as_ref().and_then(UserType::base).map(|(base, _)| base), own)
+        }
+    }
 }
 
 fn parameter_row(
@@ -222,7 +243,7 @@ fn parameter_row(
     match &described {
         Some(described) => row.extend([
             Datum::Int(described.data_type),
-            text(&described.name),
+            text(parameter.user_type.as_ref().map_or(&described.name, |own| &own.name)),
             Datum::Int(described.precision),
             Datum::Int(described.length),
             maybe(described.scale),
@@ -233,6 +254,21 @@ fn parameter_row(
             Datum::Int(described.sql_data_type),
             maybe(described.datetime_sub),
             maybe(described.octets),
+        ]),
+        // A parameter of a table type ("Table-Valued Parameter Descriptor Fields" of ODBC's catalogue functions).
+        None if parameter.column_type != 3 => row.extend([
+            Datum::Int(SQL_SS_TABLE),
+            parameter.user_type.as_ref().map_or(Datum::Null, |own| text(&own.name)),
+            Datum::Null,
+            Datum::Int(0),
+            Datum::Int(0),
+            Datum::Null,
+            nullable,
+            Datum::Null,
+            Datum::Null,
+            Datum::Int(SQL_SS_TABLE),
+            Datum::Null,
+            Datum::Null,
         ]),
         // The result of a table-valued function, whose columns are not listed.
         None => row.extend([
@@ -251,7 +287,12 @@ fn parameter_row(
         ]),
     }
     row.extend([Datum::Int(parameter.ordinal), yes]);
-    row.extend(std::iter::repeat_n(Datum::Null, udt_columns));
+    // SS_TYPE_CATALOG_NAME and SS_TYPE_SCHEMA_NAME are of table types alone.
+    let table_type = parameter.user_type.as_ref().filter(|own| own.table().is_some() && udt_columns >= 2);
+    let names = table_type.map(|own| [text(&own.database), text(&own.schema)]);
+    let missing = udt_columns - names.as_ref().map_or(0, |names| names.len());
+    row.extend(names.into_iter().flatten());
+    row.extend(std::iter::repeat_n(Datum::Null, missing));
     row.push(Datum::Int(described.map_or(0, |described| described.ss_data_type)));
     row
 }

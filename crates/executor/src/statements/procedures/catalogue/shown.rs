@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use databases::catalogue::{Module, ModuleKind, TableDefinition, same_name};
+use databases::catalogue::{Module, ModuleKind, TableDefinition, UserType, same_name};
 use introspection::system_views;
 use query::{Datum, Pattern};
 use tsql::SqlError;
-use tsql::errors;
+use tsql::{errors, parse_object_name};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -24,6 +24,8 @@ pub(crate) struct Shown {
     pub tables: Vec<(Arc<TableDefinition>, u64)>,
     /// Views, procedures, functions and the like.
     pub modules: Vec<Arc<Module>>,
+    /// Types of users.
+    pub types: Vec<UserType>,
 }
 
 /// A name that a caller asks for.
@@ -94,6 +96,13 @@ impl Shown {
         found.find(|(table, _)| same_name(&table.schema, "dbo")).or(Some(first))
     }
 
+    /// The user's type that a text such as `dbo.t` names.
+    pub fn type_named(&self, text: &str) -> Option<&UserType> {
+        let name = parse_object_name(text).ok()?;
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        self.types.iter().find(|own| same_name(&own.schema, schema) && same_name(&own.name, &name.name))
+    }
+
     /// Lists the system views, schema first.
     pub fn system_views(&self) -> Vec<(&'static str, &'static str)> {
         system_views::names()
@@ -103,14 +112,17 @@ impl Shown {
     pub fn check_qualifier(&self, qualifier: Option<&str>) -> Result<(), SqlError> {
         match qualifier {
             Some(qualifier) if !qualifier.trim().is_empty() && !same_name(qualifier, &self.database) => {
-                Err(SqlError::new(
-                    15250,
-                    16,
-                    1,
-                    "The database name component of the object qualifier must be the name of the current database.",
-                ))
+                Err(other_qualifier())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// As [`check_qualifier`](Self::check_qualifier), of procedures that do not take an empty one for any. Errors: 15250.
+    pub fn check_own_qualifier(&self, qualifier: Option<&str>) -> Result<(), SqlError> {
+        match qualifier {
+            Some(qualifier) if qualifier.trim().is_empty() => Err(other_qualifier()),
+            qualifier => self.check_qualifier(qualifier),
         }
     }
 
@@ -122,6 +134,12 @@ impl Shown {
             Datum::Text(table.name.clone()),
         ]
     }
+}
+
+fn other_qualifier() -> SqlError {
+    let text =
+        "The database name component of the object qualifier must be the name of the current database.";
+    SqlError::new(15250, 16, 1, text)
 }
 
 /// Returns the database that a procedure was called in: `database..sp_tables`, or the current one. Errors: 911.
@@ -142,7 +160,10 @@ pub(crate) fn shown_by(session: &Session, database: Option<&str>, frame: &Frame)
         .collect();
     let mut modules = session.work.view().modules()?;
     modules.retain(|module| same_name(&module.definition.database, &entry.name));
+    let mut types = session.work.view().user_types()?;
+    types.retain(|own| same_name(&own.database, &entry.name));
     Ok(Shown {
+        types,
         modules,
         database: entry.name.clone(),
         schemas: entry.schemas.iter().map(|schema| schema.name.clone()).collect(),
