@@ -269,7 +269,7 @@ fn trigger_nestlevel(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
 
 fn xact_state(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     let state = if call.facts.is_uncommittable { -1 } else { i64::from(call.facts.transaction_count > 0) };
-    Typed::constant(Datum::Int(state), SqlType::SmallInt)
+    Ok(Typed { nullable: true, ..Typed::constant(Datum::Int(state), SqlType::SmallInt)? })
 }
 
 fn scope_identity(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {

@@ -57,6 +57,8 @@ pub const TIME_ZONES: &[(&str, &str)] = &[
     ("Saint Pierre Standard Time", "America/Miquelon"),
     ("Bahia Standard Time", "America/Bahia"),
     ("UTC-02", "Etc/GMT+2"),
+    // Windows keeps it, without a place that is in it.
+    ("Mid-Atlantic Standard Time", "Etc/GMT+2"),
     ("Azores Standard Time", "Atlantic/Azores"),
     ("Cape Verde Standard Time", "Atlantic/Cape_Verde"),
     ("UTC", "Etc/UTC"),
@@ -148,6 +150,7 @@ pub const TIME_ZONES: &[(&str, &str)] = &[
     ("New Zealand Standard Time", "Pacific/Auckland"),
     ("UTC+12", "Etc/GMT-12"),
     ("Fiji Standard Time", "Pacific/Fiji"),
+    ("Kamchatka Standard Time", "Asia/Kamchatka"),
     ("Chatham Islands Standard Time", "Pacific/Chatham"),
     ("UTC+13", "Etc/GMT-13"),
     ("Tonga Standard Time", "Pacific/Tongatapu"),

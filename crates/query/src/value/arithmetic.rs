@@ -44,12 +44,15 @@ pub fn bind(left: Typed, operator: BinaryOperator, right: Typed) -> Result<Typed
     if !usable || (common == SqlType::Bit && !bits) {
         return Err(incompatible(&left, operator, &right));
     }
-    match &common {
+    // A text may be no number.
+    let of_text = is_string(&left.sql_type) || is_string(&right.sql_type);
+    let value = match &common {
         SqlType::Float | SqlType::Real | SqlType::Bit => on_columns(left, operator, right, common),
         SqlType::Decimal { .. } | SqlType::Numeric { .. } => on_decimals(left, operator, right),
         SqlType::Money | SqlType::SmallMoney => on_money(left, operator, right, common),
         _ => on_columns(left, operator, right, common),
-    }
+    }?;
+    Ok(Typed { nullable: value.nullable || of_text, ..value })
 }
 
 /// Makes `-e`.

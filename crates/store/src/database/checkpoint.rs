@@ -65,6 +65,7 @@ impl Shared {
                 recovery_model: self.recovery_model.load(Ordering::Acquire),
                 row_counts: self.row_counts.lock().iter().map(|(object, rows)| (*object, *rows)).collect(),
                 decisions: self.decisions.remembered(),
+                former_keys: false,
             };
             (control, self.pager.cache.dirty())
         });

@@ -1,7 +1,7 @@
 //! The control file, which says where recovery starts. It is replaced as a whole by a rename.
 //!
 //! The bytes, in this order:
-//! * `BWPAGES4`;
+//! * `BWPAGES5`, or `BWPAGES4` where keys over bytes may have the order of former builds;
 //! * start of redoing, and the oldest record that may be needed: file u32, block u32, record u32 each;
 //! * next transaction u64, next object u32;
 //! * number of groups u32; of each its number u16, name (u32 length, UTF-8), flags u8 (1 the default, 2 all its
@@ -27,7 +27,9 @@ use crate::page::lsn::Lsn;
 
 const NAME: &str = "control";
 const NEW_NAME: &str = "control.new";
-const MAGIC: &[u8; 8] = b"BWPAGES4";
+const MAGIC: &[u8; 8] = b"BWPAGES5";
+/// Of builds whose keys told bytes apart by the zeros at their end.
+const FORMER_MAGIC: &[u8; 8] = b"BWPAGES4";
 
 /// The contents of the control file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,6 +54,8 @@ pub struct Control {
     pub row_counts: Vec<(u32, u64)>,
     /// Transactions over several databases that this one has decided to commit, and whose commits may not be durable in all of them.
     pub decisions: Vec<u64>,
+    /// True if a former build wrote the trees: see [`former_keys`](crate::engine::former_keys).
+    pub former_keys: bool,
 }
 
 impl Control {
@@ -72,7 +76,7 @@ impl Control {
 
     /// Returns the bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = if self.former_keys { FORMER_MAGIC } else { MAGIC }.to_vec();
         bytes.extend_from_slice(&self.encode());
         let sum = crc32fast::hash(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
@@ -85,8 +89,10 @@ impl Control {
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
             return Err("its checksum is wrong".to_owned());
         }
-        let body = body.strip_prefix(MAGIC).ok_or("it is of another format")?;
-        Self::decode(body).map_err(|error| error.to_string())
+        let former = body.strip_prefix(FORMER_MAGIC);
+        let body = former.or_else(|| body.strip_prefix(MAGIC)).ok_or("it is of another format")?;
+        let control = Self::decode(body).map_err(|error| error.to_string())?;
+        Ok(Self { former_keys: former.is_some(), ..control })
     }
 
     /// Returns true for the name of a control file, or of a temporary one.
@@ -172,6 +178,7 @@ impl Control {
             recovery_model,
             row_counts,
             decisions,
+            former_keys: false,
         })
     }
 }

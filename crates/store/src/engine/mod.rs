@@ -3,6 +3,7 @@
 pub(crate) mod estimate;
 pub(crate) mod figures;
 pub mod file_groups;
+pub(crate) mod former_keys;
 pub(crate) mod global;
 pub(crate) mod pages;
 pub(crate) mod resources;
@@ -291,6 +292,10 @@ fn recover(
     let shared = Arc::new(Shared::new(host, volume, options, pager, allocator, &control));
     shared.load_catalogue()?;
     let engine = Engine { shared };
+    if control.former_keys {
+        // The next checkpoint says that the keys are in order.
+        former_keys::check(&engine)?;
+    }
     match engine.checkpoint() {
         // Readers need none; the next one finds room, or the next opening does all of this again.
         Err(error) if error.wants_space() => {

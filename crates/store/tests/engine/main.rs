@@ -12,6 +12,7 @@ mod disk_full;
 mod exchange;
 mod faults;
 mod figures;
+mod former_keys;
 mod groups;
 mod index;
 mod kill;

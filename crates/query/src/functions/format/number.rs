@@ -95,6 +95,22 @@ impl Digits {
         self
     }
 
+    /// One digit, so many behind the point, and the power of ten by which they are to be multiplied.
+    fn scientific(self, places: usize) -> (Digits, i32) {
+        let zero = self.is_zero();
+        let leading = self.fraction.bytes().take_while(|digit| *digit == b'0').count();
+        let exponent = match self.whole.len() {
+            _ if zero => 0,
+            0 => -(i32::try_from(leading).unwrap_or(0) + 1),
+            length => i32::try_from(length).unwrap_or(1) - 1,
+        };
+        let digits = self.shifted(-exponent).rounded(places);
+        match digits.whole.len() {
+            0 | 1 => (digits, exponent),
+            _ => (digits.shifted(-1).rounded(places), exponent + 1),
+        }
+    }
+
     fn whole_or_zero(&self) -> &str {
         if self.whole.is_empty() { "0" } else { &self.whole }
     }
@@ -179,18 +195,7 @@ fn standard(
             format!("{text:0>width$}", width = places.unwrap_or(0))
         }
         'E' => {
-            let zero = digits.is_zero();
-            let leading = digits.fraction.bytes().take_while(|digit| *digit == b'0').count();
-            let mut exponent = match digits.whole.len() {
-                _ if zero => 0,
-                0 => -(i32::try_from(leading).unwrap_or(0) + 1),
-                length => i32::try_from(length).unwrap_or(1) - 1,
-            };
-            let mut digits = digits.shifted(-exponent).rounded(places.unwrap_or(6));
-            if digits.whole.len() > 1 {
-                exponent += 1;
-                digits = digits.shifted(-1).rounded(places.unwrap_or(6));
-            }
+            let (digits, exponent) = digits.scientific(places.unwrap_or(6));
             let mark = if letter == 'e' { 'e' } else { 'E' };
             let text = with_point(&digits, digits.whole_or_zero().to_string());
             let plus = if exponent < 0 { '-' } else { '+' };
@@ -200,9 +205,31 @@ fn standard(
             // A decimal keeps its places, a float has only those that it needs.
             with_point(&digits, format!("{}{}", sign(&digits), digits.whole_or_zero()))
         }
+        'G' => general(digits, places.unwrap_or(1), letter),
         _ => return Ok(None),
     }))
 }
+
+/// So many significant digits, as .NET's "G": with an exponent if the number is larger or smaller than they show.
+fn general(digits: Digits, places: usize, letter: char) -> String {
+    let sign = if digits.negative && !digits.is_zero() { "-" } else { "" };
+    let (first, exponent) = digits.clone().scientific(places.saturating_sub(1));
+    let shown = |digits: &Digits| match digits.fraction.trim_end_matches('0') {
+        "" => digits.whole_or_zero().to_owned(),
+        fraction => format!("{}.{fraction}", digits.whole_or_zero()),
+    };
+    let most = i32::try_from(places).unwrap_or(i32::MAX);
+    if (LEAST_PLAIN_EXPONENT..most).contains(&exponent) {
+        let behind = usize::try_from(most - 1 - exponent).unwrap_or(0);
+        return format!("{sign}{}", shown(&digits.rounded(behind)));
+    }
+    let mark = if letter == 'g' { 'e' } else { 'E' };
+    let plus = if exponent < 0 { '-' } else { '+' };
+    format!("{sign}{}{mark}{plus}{:02}", shown(&first), exponent.unsigned_abs())
+}
+
+/// Numbers below are written with an exponent.
+const LEAST_PLAIN_EXPONENT: i32 = -5;
 
 /// A piece of a custom pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
