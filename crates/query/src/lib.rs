@@ -46,7 +46,7 @@ pub(crate) use table::{
     planning, provider, recursive, row_list, seek,
 };
 pub(crate) use value::{arithmetic, collation, date_format, json, json_modify, like, variant_key};
-pub use value::{datum, system_types, types};
+pub use value::{datum, language, system_types, types};
 
 pub use arithmetic::is_finite;
 pub use bind::refuse_order;
@@ -64,6 +64,7 @@ pub use datum::Datum;
 pub use facts::Facts;
 pub use function_table::{FunctionRows, RowsKernel, TableFunction};
 pub use functions::order_of;
+pub use language::Language;
 pub use key_range::{Bound, KeyRange, KeySpan, KeyTree, KeyedColumn, KeyedTable};
 pub use like::Pattern;
 pub use output_column::exact_schema;

@@ -24,6 +24,15 @@ pub enum Administration {
     Dbcc(Dbcc),
     /// GRANT, DENY and REVOKE.
     Permission(Permission),
+    /// EXECUTE AS.
+    ExecuteAs {
+        /// LOGIN, not USER.
+        is_login: bool,
+        /// The name; None for CALLER.
+        name: Option<Expr>,
+    },
+    /// REVERT.
+    Revert,
     /// KILL.
     Kill {
         /// The session.

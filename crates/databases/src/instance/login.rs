@@ -38,6 +38,8 @@ pub struct ClientConnection {
     pub auth_scheme: &'static str,
     /// Packet size as agreed, in bytes.
     pub packet_size_bytes: u32,
+    /// Language that the client asked for.
+    pub language: &'static query::Language,
     /// The client's end and the server's; none for sessions without a socket.
     pub ends: Option<(SocketAddr, SocketAddr)>,
 }
@@ -52,6 +54,7 @@ impl Default for ClientConnection {
             library: None,
             auth_scheme: "SQL",
             packet_size_bytes: 4096,
+            language: query::Language::ENGLISH,
             ends: None,
         }
     }

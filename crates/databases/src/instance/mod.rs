@@ -11,7 +11,7 @@ pub mod message;
 pub mod registry;
 pub mod sequences;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
@@ -57,6 +57,8 @@ pub struct Instance {
     identities: Mutex<HashMap<i32, i64>>,
     definitions: Mutex<HashMap<TableId, ReadFrom<TableDefinition>>>,
     modules: Mutex<HashMap<TableId, ReadFrom<Module>>>,
+    /// Trace flags that are on for all sessions (DBCC TRACEON (…, -1)).
+    pub trace_flags: Mutex<BTreeSet<i64>>,
     /// Reserved values of sequences by `object_id`.
     pub sequences: Mutex<HashMap<i32, Reserve>>,
     /// The directory read last, and its text.
@@ -97,6 +99,7 @@ impl Instance {
             definitions: Mutex::new(HashMap::new()),
             application_locks: Arc::default(),
             modules: Mutex::new(HashMap::new()),
+            trace_flags: Mutex::default(),
             sequences: Mutex::new(HashMap::new()),
             directory: Mutex::default(),
             sessions: Sessions::default(),

@@ -59,6 +59,8 @@ pub struct SessionOptions {
     pub text_size: i32,
     /// DATEFORMAT.
     pub date_format: &'static str,
+    /// LANGUAGE.
+    pub language: &'static str,
     /// DATEFIRST.
     pub date_first: u8,
     /// QUOTED_IDENTIFIER.
@@ -85,6 +87,7 @@ impl Default for SessionOptions {
         SessionOptions {
             text_size: i32::MAX,
             date_format: "mdy",
+            language: "us_english",
             date_first: 7,
             quoted_identifier: true,
             arithabort: false,

@@ -110,7 +110,7 @@ impl Session {
                 format!("Cannot open database \"{wanted}\" requested by the login. The login failed."),
             )
         })?;
-        let settings = Settings::new(login.ansi_defaults);
+        let settings = Settings::new(login.ansi_defaults).speaking(login.client.language);
         let work = Work::new(Arc::clone(&instance)).of_session(login.spid);
         let application_locks = LockHolder::new(instance.application_locks());
         let place = instance.sessions().enter(&login);
@@ -154,6 +154,11 @@ impl Session {
         &self.database
     }
 
+    /// The name of the session's language.
+    pub fn language(&self) -> &'static str {
+        self.settings.language.name
+    }
+
     /// Counts the BEGIN TRANSACTIONs without their COMMIT.
     pub fn transaction_depth(&self) -> u32 {
         self.work.depth()
@@ -169,7 +174,7 @@ impl Session {
             }
             scopes::drop_temporary(&mut self.work);
         }
-        self.settings = Settings::new(self.login.ansi_defaults);
+        self.settings = Settings::new(self.login.ansi_defaults).speaking(self.login.client.language);
         self.work.set_lock_timeout(self.settings.lock_timeout());
         self.prepared.clear();
         self.context = Arc::default();
@@ -253,8 +258,8 @@ impl Session {
             )),
             "@@VERSION" => text(instance::version_text()),
             "@@SERVERNAME" | "@@SERVICENAME" => text(self.instance.name().to_string()),
-            "@@LANGUAGE" => text("us_english".to_string()),
-            "@@LANGID" => Some((Datum::Int(0), SqlType::SmallInt)),
+            "@@LANGUAGE" => text(self.settings.language.name.to_string()),
+            "@@LANGID" => Some((Datum::Int(i64::from(self.settings.language.id)), SqlType::SmallInt)),
             "@@DATEFIRST" => Some((Datum::Int(i64::from(self.settings.date_first)), SqlType::TinyInt)),
             "@@MAX_PRECISION" => Some((Datum::Int(38), SqlType::TinyInt)),
             "@@MAX_CONNECTIONS" => int(32_767),

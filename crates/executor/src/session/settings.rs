@@ -1,9 +1,10 @@
 //! SET options.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use databases::instance::registry::SessionOptions;
-use query::DateFormat;
+use query::{DateFormat, Language};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::errors;
@@ -53,8 +54,12 @@ pub(crate) struct Settings {
     pub date_first: u8,
     /// DATEFORMAT: how dates of digits are read.
     pub date_format: DateFormat,
+    /// LANGUAGE: names of months and days.
+    pub language: &'static Language,
     /// STATISTICS BULK: each load sends a message.
     pub statistics_bulk: bool,
+    /// Trace flags that are on for the session.
+    pub trace_flags: BTreeSet<i64>,
     /// CONTEXT_INFO: 128 bytes.
     pub context_info: Option<Vec<u8>>,
 }
@@ -91,7 +96,9 @@ impl Settings {
             isolation_level: 2,
             date_first: 7,
             date_format: DateFormat::default(),
+            language: Language::ENGLISH,
             statistics_bulk: false,
+            trace_flags: BTreeSet::new(),
             context_info: None,
         }
     }
@@ -211,6 +218,7 @@ impl Settings {
         SessionOptions {
             text_size: self.text_size,
             date_format: self.date_format.name(),
+            language: self.language.name,
             date_first: self.date_first,
             quoted_identifier: self.quoted_identifier,
             arithabort: self.arithmetic.0,
@@ -226,9 +234,16 @@ impl Settings {
     /// Checks SET LANGUAGE. The only language is that of every session, so DATEFORMAT and DATEFIRST stay as they were
     /// set. Errors: 40515 for any other language.
     pub fn set_language(&mut self, name: &str) -> Result<(), SqlError> {
-        match name.to_lowercase().as_str() {
-            "us_english" | "english" => Ok(()),
-            _ => Err(SqlError::unsupported(&format!("SET LANGUAGE {name}"))),
+        let language =
+            Language::named(name).ok_or_else(|| SqlError::unsupported(&format!("SET LANGUAGE {name}")))?;
+        if language != self.language {
+            *self = self.clone().speaking(language);
         }
+        Ok(())
+    }
+
+    /// Returns the options in a language, with its order of dates and first day of the week.
+    pub fn speaking(self, language: &'static Language) -> Settings {
+        Settings { language, date_format: language.date_format, date_first: language.date_first, ..self }
     }
 }

@@ -269,15 +269,17 @@ pub(super) const ENTRIES: &[Entry] = &[
         "syslanguages",
         "langid smallint!\ndateformat nchar(3)!\ndatefirst tinyint!\nname sysname!\nalias sysname\nlcid int!\nmsglangid smallint!",
         |_, view| {
-            view.add([
-                ("langid", int(0)),
-                ("dateformat", text("mdy")),
-                ("datefirst", int(7)),
-                ("name", text("us_english")),
-                ("alias", text("English")),
-                ("lcid", int(1033)),
-                ("msglangid", int(1033)),
-            ]);
+            for language in query::language::all() {
+                view.add([
+                    ("langid", int(language.id)),
+                    ("dateformat", text(language.date_format.name())),
+                    ("datefirst", int(language.date_first)),
+                    ("name", text(language.name)),
+                    ("alias", text(language.alias)),
+                    ("lcid", int(language.lcid)),
+                    ("msglangid", int(1033)),
+                ]);
+            }
         },
     ),
     Entry::new(
@@ -434,8 +436,9 @@ fn configurations(context: &Context<'_>, view: &mut View) {
 /// An option of a session that its row shows.
 type Shown = (&'static str, Datum);
 
-fn shown_options(options: &SessionOptions) -> [Shown; 11] {
+fn shown_options(options: &SessionOptions) -> [Shown; 12] {
     [
+        ("language", text(options.language)),
         ("text_size", int(options.text_size)),
         ("date_format", text(options.date_format)),
         ("date_first", int(options.date_first)),

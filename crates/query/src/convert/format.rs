@@ -1,8 +1,8 @@
 //! Values as text, by the styles of CONVERT.
 
-use rows::text::calendar::MONTH_NAMES;
 use tds::SqlType;
 
+use super::super::running;
 use super::super::datum::{Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::number::{decimal_text, rescale, scale_of};
 
@@ -189,8 +189,8 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
         (true, false) => date,
         _ => time,
     };
-    let month_name = month.checked_sub(1).and_then(|index| MONTH_NAMES.get(index as usize)?.get(..3));
-    let month_name = month_name.unwrap_or_default();
+    // Few styles name the month.
+    let month_name = || running::language().short_month(month);
     let half = if hour < 12 { "AM" } else { "PM" };
     let twelve = if hour % 12 == 0 { 12 } else { hour % 12 };
     // Each style makes the parts that it has.
@@ -215,13 +215,13 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
         104 => format!("{day:02}.{month:02}.{year:04}"),
         5 => format!("{day:02}-{month:02}-{short:02}"),
         105 => format!("{day:02}-{month:02}-{year:04}"),
-        6 => format!("{day:02} {month_name} {short:02}"),
-        106 => format!("{day:02} {month_name} {year:04}"),
-        7 => format!("{month_name} {day:02}, {short:02}"),
-        107 => format!("{month_name} {day:02}, {year:04}"),
+        6 => format!("{day:02} {} {short:02}", month_name()),
+        106 => format!("{day:02} {} {year:04}", month_name()),
+        7 => format!("{} {day:02}, {short:02}", month_name()),
+        107 => format!("{} {day:02}, {year:04}", month_name()),
         8 | 24 | 108 => clock(),
         9 | 109 => dated(
-            format!("{month_name} {day:2} {year:04}"),
+            format!("{} {day:2} {year:04}", month_name()),
             format!("{twelve:2}:{minute:02}:{second:02}{}{half}", fraction().replacen('.', ":", 1)),
             " ",
         ),
@@ -232,7 +232,7 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
         12 => format!("{short:02}{month:02}{day:02}"),
         112 => format!("{year:04}{month:02}{day:02}"),
         13 | 113 => dated(
-            format!("{day:02} {month_name} {year:04}"),
+            format!("{day:02} {} {year:04}", month_name()),
             format!("{}{}", clock(), fraction().replacen('.', ":", 1)),
             " ",
         ),
@@ -244,7 +244,7 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
             " ",
         ),
         23 => iso_date(),
-        100 => dated(format!("{month_name} {day:2} {year:04}"), format!("{twelve:2}:{minute:02}{half}"), " "),
+        100 => dated(format!("{} {day:2} {year:04}", month_name()), format!("{twelve:2}:{minute:02}{half}"), " "),
         126 | 127 => {
             let clock = format!("{}{}", clock(), iso_fraction(&fraction()));
             format!("{}{}", dated(iso_date(), clock, "T"), offset())

@@ -6,6 +6,7 @@ use tds::SqlType;
 use super::super::datum::{DAYS_MAX, DAYS_TO_1900, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::{bytes, refused, type_name};
 use crate::date_format::{DateFormat, DateReading, with_day_before_month, with_whole_date};
+use crate::language::Language;
 use crate::running;
 use tsql::SqlError;
 use tsql::errors;
@@ -100,6 +101,12 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) ->
     let is_old = matches!(to, SqlType::DateTime | SqlType::SmallDateTime);
     let turned = (is_old && dates.turns_old_types(style)).then(|| with_day_before_month(trimmed)).flatten();
     let trimmed = turned.as_deref().unwrap_or(trimmed);
+    let language = running::language();
+    let translated = match language == Language::ENGLISH {
+        true => None,
+        false => language.with_english_month(trimmed).map_err(|_| unreadable(to))?,
+    };
+    let trimmed = translated.as_deref().unwrap_or(trimmed);
     let whole = with_whole_date(trimmed, written_order(style, dates), dates);
     let trimmed = whole.as_deref().unwrap_or(trimmed);
     if trimmed.is_empty() {

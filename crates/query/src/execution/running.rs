@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use crate::Cancellation;
 use crate::date_format::{DateFormat, DateReading, SharedDateReading};
+use crate::language::Language;
 use crate::memory::{MemoryBudget, Reservation};
 use tsql::SqlError;
 use tsql::errors;
@@ -55,13 +56,13 @@ impl Running {
     pub fn new(cancellation: &Cancellation, memory: &Arc<MemoryBudget>) -> Running {
         let held = Arc::new(Mutex::new(Reservation::new(memory)));
         // A request that begins within a statement reads dates as that does.
-        let dates = Arc::new(SharedDateReading::new(date_reading()));
+        let dates = Arc::new(SharedDateReading::new(date_reading(), language()));
         Running { cancellation: cancellation.clone(), memory: Arc::clone(memory), held, dates }
     }
 
     /// Returns the request with a way of its own to read dates.
     pub fn reading_dates(self, dates: DateReading) -> Running {
-        Running { dates: Arc::new(SharedDateReading::new(dates)), ..self }
+        Running { dates: Arc::new(SharedDateReading::new(dates, Language::ENGLISH)), ..self }
     }
 
     /// Returns the cancellation of the request.
@@ -123,13 +124,18 @@ pub fn date_format() -> DateFormat {
     }
 }
 
-/// Sets the date format for the statement that begins.
-pub fn set_date_format(format: DateFormat) {
+/// Sets how the statement that begins reads and writes dates.
+pub fn set_dates(format: DateFormat, language: &'static Language) {
     STEP.with_borrow(|step| {
         if let Some(step) = step {
-            step.running.dates.set(DateReading::Session(format));
+            step.running.dates.set(DateReading::Session(format), language);
         }
     });
+}
+
+/// The SET LANGUAGE of the session whose statement runs.
+pub fn language() -> &'static Language {
+    STEP.with_borrow(|step| step.as_ref().map_or(Language::ENGLISH, |step| step.running.dates.language()))
 }
 
 /// Errors: 3617 if the request is to stop.

@@ -1,11 +1,12 @@
 //! Functions of dates and times.
 
-use rows::text::calendar::{MONTH_NAMES, WEEKDAY_NAMES, civil_from_days, days_from_civil};
+use rows::text::calendar::{civil_from_days, days_from_civil};
 use tds::SqlType;
 
 use super::super::convert::{Parts, place, type_name};
 use super::super::datum::{DAYS_MAX, DAYS_TO_1900, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::super::typed::Typed;
+use super::super::running;
 use super::super::types::is_numeric;
 use super::super::{Datum, Facts};
 use super::function::{Call, Function};
@@ -559,8 +560,8 @@ fn part_name_of(part: DatePart, value: &Datum, date_first: u8) -> String {
         names.get((number - 1).max(0) as usize).map_or_else(String::new, |name| name.to_string())
     };
     match part {
-        DatePart::Month => named(&MONTH_NAMES),
-        DatePart::Weekday => named(&WEEKDAY_NAMES),
+        DatePart::Month => named(&running::language().months),
+        DatePart::Weekday => named(&running::language().days),
         DatePart::Offset => {
             format!("{}{:02}:{:02}", if number < 0 { '-' } else { '+' }, number.abs() / 60, number.abs() % 60)
         }

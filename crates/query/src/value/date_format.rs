@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use rows::text::DateOrder;
 use rows::text::calendar::MONTH_NAMES;
 
+use crate::language::Language;
+
 /// The order of month, day and year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DateFormat {
@@ -88,9 +90,12 @@ impl DateReading {
     }
 }
 
-/// A way to read dates that a request's threads share.
+/// A way to read dates, and their language, that a request's threads share.
 #[derive(Debug, Default)]
-pub(crate) struct SharedDateReading(AtomicU8);
+pub(crate) struct SharedDateReading {
+    reading: AtomicU8,
+    language: AtomicU8,
+}
 
 /// The numbers of the readings of a copy, behind those of the formats.
 const COPY: [DateReading; 3] = [
@@ -101,15 +106,23 @@ const COPY: [DateReading; 3] = [
 
 impl SharedDateReading {
     /// Holds one.
-    pub fn new(reading: DateReading) -> SharedDateReading {
+    pub fn new(reading: DateReading, language: &Language) -> SharedDateReading {
         let shared = SharedDateReading::default();
-        shared.set(reading);
+        shared.set(reading, language);
         shared
+    }
+
+    /// Which language it is.
+    pub fn language(&self) -> &'static Language {
+        match self.language.load(Ordering::Relaxed) {
+            0 => Language::ENGLISH,
+            id => Language::of_id(id),
+        }
     }
 
     /// Returns the present rule.
     pub fn get(&self) -> DateReading {
-        let number = usize::from(self.0.load(Ordering::Relaxed));
+        let number = usize::from(self.reading.load(Ordering::Relaxed));
         match ALL.get(number) {
             Some(format) => DateReading::Session(*format),
             None => COPY.get(number.saturating_sub(ALL.len())).copied().unwrap_or_default(),
@@ -117,12 +130,13 @@ impl SharedDateReading {
     }
 
     /// Changes it.
-    pub fn set(&self, reading: DateReading) {
+    pub fn set(&self, reading: DateReading, language: &Language) {
         let number = match reading {
             DateReading::Session(format) => format as usize,
             DateReading::Copy(_) => ALL.len() + COPY.iter().position(|copy| *copy == reading).unwrap_or(0),
         };
-        self.0.store(u8::try_from(number).unwrap_or(0), Ordering::Relaxed);
+        self.reading.store(u8::try_from(number).unwrap_or(0), Ordering::Relaxed);
+        self.language.store(language.id, Ordering::Relaxed);
     }
 }
 

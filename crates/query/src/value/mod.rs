@@ -6,6 +6,7 @@ pub(crate) mod date_format;
 pub mod datum;
 pub(crate) mod json;
 pub(crate) mod json_modify;
+pub mod language;
 pub(crate) mod like;
 pub mod system_types;
 pub mod types;

@@ -10,6 +10,7 @@ use databases::instance::login::{ClientConnection, LoginSettings};
 use databases::log;
 use executor::session::Session;
 use executor::statements::open_session;
+use query::Language;
 use tds::conversation::server::{
     AfterPrelogin, Conversation, Event, Offer, granted_packet_size, spoken_version,
 };
@@ -293,6 +294,7 @@ fn client_connection(
         library: (!library.is_empty()).then(|| library.clone()),
         auth_scheme,
         packet_size_bytes,
+        language: login_reply::language(&login.language).unwrap_or(Language::ENGLISH),
         ends: Some(ends),
     }
 }
@@ -392,7 +394,7 @@ async fn log_in(
     let mut warning = None;
     let is_fatal = login.option_flags2 & option_flags2::INIT_LANG_FATAL != 0;
     let opened = match instance {
-        Some(_) if is_fatal && !login_reply::speaks(&login.language) => {
+        Some(_) if is_fatal && login_reply::language(&login.language).is_none() => {
             Err(SqlError::unsupported(&format!("The language '{}'", login.language)))
         }
         Some(instance) => match open_session(Arc::clone(instance), settings.clone()) {

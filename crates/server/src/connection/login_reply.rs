@@ -1,6 +1,7 @@
 //! The tokens that answer LOGIN7, in the order that real servers send them.
 
 use executor::session::Session;
+use query::Language;
 use tds::done::{Done, DoneStatus};
 use tds::env_change::{EnvChange, TextChange};
 use tds::feature::{FeatureAck, FeatureRequest};
@@ -28,16 +29,15 @@ const PROGRAM_NAME: &str = "Microsoft SQL Server\0\0";
 const VECTOR_VERSION_MAX: u8 = 2;
 /// The error of a database that does not exist, or cannot be opened.
 pub(super) const NO_DATABASE: i32 = 4060;
-const LANGUAGE: &str = "us_english";
 
 /// Returns true if the client asked for ODBC's session defaults.
 pub(super) fn asks_for_odbc(login: &Login7) -> bool {
     login.option_flags2 & option_flags2::ODBC != 0
 }
 
-/// Returns true if the requested language is the one of this server.
-pub(super) fn speaks(language: &str) -> bool {
-    ["", LANGUAGE, "English"].iter().any(|known| known.eq_ignore_ascii_case(language.trim()))
+/// Returns the language that a client asks for; None if this server does not know it.
+pub(super) fn language(name: &str) -> Option<&'static Language> {
+    if name.trim().is_empty() { Some(Language::ENGLISH) } else { Language::named(name) }
 }
 
 /// Returns the version of vectors that the client and this server know: 2 has both base types, 1 float32 alone, 0 none.
@@ -59,6 +59,7 @@ pub(super) fn accepted<W: AsyncWrite + Unpin>(
     warning: Option<SqlError>,
 ) -> Result<(), ConnectionError> {
     let database = session.database().to_owned();
+    let language = session.language();
     let changed_database = format!("Changed database context to '{database}'.");
     let warning = warning.map(|error| Token::Info(notice(error.number, error.state, error.message)));
     let mut tokens: Vec<Token> = warning.into_iter().collect();
@@ -69,8 +70,8 @@ pub(super) fn accepted<W: AsyncWrite + Unpin>(
             new: Some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS.to_bytes()),
             old: None,
         }),
-        Token::EnvChange(EnvChange::Language(TextChange { new: LANGUAGE.to_owned(), old: String::new() })),
-        Token::Info(notice(5703, 1, format!("Changed language setting to {LANGUAGE}."))),
+        Token::EnvChange(EnvChange::Language(TextChange { new: language.to_owned(), old: String::new() })),
+        Token::Info(notice(5703, 1, format!("Changed language setting to {language}."))),
         Token::LoginAck(LoginAck {
             interface: 1,
             version,

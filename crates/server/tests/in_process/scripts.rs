@@ -212,6 +212,7 @@ scripts! {
     inline_indexes
     kept_properties
     key_order
+    languages
     merge
     metadata
     misspelt

@@ -145,8 +145,9 @@ fn a_language_that_the_server_does_not_speak_is_refused_unless_that_is_not_fatal
     for (language, fatal, is_in) in [
         ("us_english", true, true),
         ("English", true, true),
-        ("Deutsch", true, false),
-        ("Deutsch", false, true),
+        ("Deutsch", true, true),
+        ("Klingon", true, false),
+        ("Klingon", false, true),
     ] {
         let mut login = Login7 { language: language.into(), ..login() };
         if !fatal {

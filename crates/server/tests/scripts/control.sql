@@ -266,12 +266,14 @@ error 141
 
 SET DATEFIRST 7 SET LANGUAGE us_english SET NOCOUNT OFF SELECT @@DATEFIRST
 ----
+info: Changed language setting to us_english.
 7
 
 -- A language that does not change leaves what was set beside it.
 SET DATEFIRST 3 SET DATEFORMAT dmy SET LANGUAGE us_english SELECT @@DATEFIRST, CAST('02/03/2021' AS date)
 SET DATEFIRST 7 SET DATEFORMAT mdy
 ----
+info: Changed language setting to us_english.
 3 | 2021-03-02
 
 -- What counts no rows leaves 0.
@@ -381,7 +383,7 @@ REVOKE GRANT OPTION FOR EXECUTE FROM public CASCADE SELECT 2 AS n
 GRANT SELECT ON nosuch TO somebody SELECT 3 AS n
 GRANT CONTROL TO dbo
 DENY SELECT ON nosuch TO public
-REVERT
+SETUSER
 EXECUTE AS USER = 'somebody' WITH NO REVERT
 IF 1 = 0 DENY SELECT ON nosuch TO public
 IF 1 = 0 EXECUTE AS LOGIN = 'somebody'
@@ -394,12 +396,12 @@ CREATE TABLE versioned (a int PRIMARY KEY) WITH (SYSTEM_VERSIONING = ON)
 2
 error 15151: Cannot find the user 'somebody', because it does not exist or you do not have permission.
 3
-error 4624
-error 40515
-error 40515
-error 40515: EXECUTE AS is not supported by this server.
+error 4624: Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, information_schema, sys, or yourself.
+error 40515: DENY is not supported by this server.
+error 40515: SETUSER is not supported by this server.
+error 15517: Cannot execute as the database principal because the principal "somebody" does not exist, this type of principal cannot be impersonated, or you do not have permission.
 4
-error 40515
+error 40515: SYSTEM_VERSIONING is not supported by this server.
 
 GRANT SELECT ON nosuch
 ----
@@ -431,3 +433,20 @@ error 40515
 SET STATISTICS IO, TIME OFF SELECT 1
 ----
 1
+
+-- There is one principal, which every session is already.
+EXECUTE AS USER = 'dbo' SELECT USER_NAME() AS u REVERT
+EXECUTE AS LOGIN = 'sa' SELECT SUSER_SNAME() AS u REVERT
+EXEC AS CALLER
+REVERT
+----
+dbo
+sa
+
+EXECUTE AS LOGIN = 'somebody'
+----
+error 15406: Cannot execute as the server principal because the principal "somebody" does not exist, this type of principal cannot be impersonated, or you do not have permission.
+
+DECLARE @c varbinary(100) EXECUTE AS USER = 'dbo' WITH COOKIE INTO @c
+----
+error 40515: EXECUTE AS … WITH COOKIE is not supported by this server.

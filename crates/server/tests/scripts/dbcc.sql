@@ -135,3 +135,27 @@ error 2706: Table 'nothing' does not exist.
 SELECT FILEGROUP_NAME(1), FILEGROUP_ID('primary'), FILEGROUP_NAME(77), FILEGROUP_ID('nothing')
 ----
 PRIMARY | 1 | NULL | NULL
+
+DBCC TRACEON (1222, -1)
+DBCC TRACEON (3604, 1204) WITH NO_INFOMSGS
+DBCC TRACESTATUS WITH NO_INFOMSGS
+DBCC TRACEOFF (1222, -1) WITH NO_INFOMSGS
+DBCC TRACEOFF (1204) WITH NO_INFOMSGS
+DBCC TRACESTATUS (-1) WITH NO_INFOMSGS
+DBCC TRACESTATUS (1222, 3604) WITH NO_INFOMSGS
+----
+info: DBCC execution completed. If DBCC printed error messages, contact your system administrator.
+1204 | 1 | 0 | 1
+1222 | 1 | 1 | 0
+3604 | 1 | 0 | 1
+3604 | 1 | 0 | 1
+1222 | 0 | 0 | 0
+3604 | 1 | 0 | 1
+
+DBCC TRACEON
+----
+error 2526: Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options.
+
+DBCC TRACEON ('x')
+----
+error 2526: Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options.

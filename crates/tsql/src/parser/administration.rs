@@ -43,7 +43,7 @@ const BACKUP_VALUES: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    fn administration(kind: Administration) -> Parsed<StatementKind> {
+    pub(super) fn administration(kind: Administration) -> Parsed<StatementKind> {
         Ok(StatementKind::Administration(Box::new(kind)))
     }
 

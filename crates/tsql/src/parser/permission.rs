@@ -1,7 +1,8 @@
 //! GRANT, DENY, REVOKE, and statements that act for somebody else.
 
 use super::{Parsed, Parser};
-use crate::administration::{Permission, PermissionVerb, SecurableClass};
+use crate::administration::{
+    Administration,Permission, PermissionVerb, SecurableClass};
 use crate::ast::StatementKind;
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
@@ -276,35 +277,44 @@ impl Parser<'_> {
     /// Parses REVERT and SETUSER. Error when run: 40515.
     pub(crate) fn other_user(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
-        let what = if self.is_word(Keyword::Revert) { "REVERT" } else { "SETUSER" };
+        let reverts = self.is_word(Keyword::Revert);
         self.advance();
-        if what == "SETUSER" && matches!(self.kind(), Some(TokenKind::Text { .. })) {
-            self.advance();
-            self.accept_words(&[Keyword::With, Keyword::Noreset]);
-        } else if what == "REVERT" && self.accept_words(&[Keyword::With, Keyword::Cookie]) {
+        let refused = |what: &str| StatementKind::Unsupported(Box::new(SqlError::unsupported(what).at_line(line)));
+        if !reverts {
+            if matches!(self.kind(), Some(TokenKind::Text { .. })) {
+                self.advance();
+                self.accept_words(&[Keyword::With, Keyword::Noreset]);
+            }
+            return Ok(refused("SETUSER"));
+        }
+        if self.accept_words(&[Keyword::With, Keyword::Cookie]) {
             self.expect_symbol("=")?;
             self.variable()?;
+            return Ok(refused("REVERT WITH COOKIE"));
         }
-        Ok(StatementKind::Unsupported(Box::new(SqlError::unsupported(what).at_line(line))))
+        Self::administration(Administration::Revert)
     }
 
     /// Parses `EXECUTE AS …` from AS on. Error when run: 40515.
     pub(crate) fn execute_as(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
         self.expect_word(Keyword::As)?;
-        if !self.accept_bare("CALLER") {
-            if !self.accept_bare("LOGIN") {
-                self.expect_word(Keyword::User)?;
-            }
-            self.expect_symbol("=")?;
-            self.expression()?;
-            if self.accept_words(&[Keyword::With, Keyword::Cookie, Keyword::Into]) {
-                self.variable()?;
-            } else {
-                self.accept_words(&[Keyword::With, Keyword::No, Keyword::Revert]);
-            }
+        if self.accept_bare("CALLER") {
+            return Self::administration(Administration::ExecuteAs { is_login: false, name: None });
         }
-        Ok(StatementKind::Unsupported(Box::new(SqlError::unsupported("EXECUTE AS").at_line(line))))
+        let is_login = self.accept_bare("LOGIN");
+        if !is_login {
+            self.expect_word(Keyword::User)?;
+        }
+        self.expect_symbol("=")?;
+        let name = Some(self.expression()?);
+        if self.accept_words(&[Keyword::With, Keyword::Cookie, Keyword::Into]) {
+            self.variable()?;
+            let what = "EXECUTE AS … WITH COOKIE";
+            return Ok(StatementKind::Unsupported(Box::new(SqlError::unsupported(what).at_line(line))));
+        }
+        self.accept_words(&[Keyword::With, Keyword::No, Keyword::Revert]);
+        Self::administration(Administration::ExecuteAs { is_login, name })
     }
 
     /// Parses a variable's name with its `@`.

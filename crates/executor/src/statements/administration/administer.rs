@@ -65,6 +65,14 @@ pub async fn run(
             }
         }
         Administration::Permission(permission) => permission::run(session, permission)?,
+        Administration::ExecuteAs { is_login, name } => {
+            if let Some(name) = name {
+                let (value, sql_type) = evaluate::value(session, name, frame).await?;
+                permission::check_impersonated(session, *is_login, &display(&value, &sql_type))?;
+            }
+        }
+        // The session is always the one principal that there is.
+        Administration::Revert => {}
         Administration::Kill { session: id, status_only } => kill::run(session, *id, *status_only)?,
         Administration::Dbcc(dbcc) => return dbcc::run(session, dbcc, frame, output).await,
     }

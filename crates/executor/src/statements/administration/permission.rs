@@ -41,6 +41,21 @@ pub(crate) fn run(session: &Session, permission: &Permission) -> Result<(), SqlE
     }
 }
 
+/// EXECUTE AS: only as who the session is already. Errors: 15406 and 15517 for a principal that there is not.
+pub(crate) fn check_impersonated(session: &Session, is_login: bool, name: &str) -> Result<(), SqlError> {
+    let (number, kind, own) = match is_login {
+        true => (15406, "server", session.login.user.as_str()),
+        false => (15517, "database", "dbo"),
+    };
+    if name.eq_ignore_ascii_case(own) {
+        return Ok(());
+    }
+    let text = format!(
+        "Cannot execute as the {kind} principal because the principal \"{name}\" does not exist, this type of principal cannot be impersonated, or you do not have permission."
+    );
+    Err(SqlError::new(number, 16, 1, text))
+}
+
 /// Checks that a table has the listed columns. Errors: 207.
 fn check_columns(session: &Session, name: &ObjectName, columns: &[String]) -> Result<(), SqlError> {
     let Some(table) = session.work.find(name, &session.database)? else { return Ok(()) };

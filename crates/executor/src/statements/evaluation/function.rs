@@ -118,6 +118,7 @@ fn session_of_function(session: &Session, database: &str) -> Result<Session, Sql
             isolation_level: session.settings.isolation_level,
             lock_timeout_ms: session.settings.lock_timeout_ms,
             date_format: session.settings.date_format,
+            language: session.settings.language,
             date_first: session.settings.date_first,
             ..Settings::new(true)
         },

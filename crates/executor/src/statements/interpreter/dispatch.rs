@@ -118,7 +118,7 @@ async fn guarded(
     }
     isolation::renew_reads(session);
     let held = running::held();
-    running::set_date_format(session.settings.date_format);
+    running::set_dates(session.settings.date_format, session.settings.language);
     let result = boxed(session, statement, frame, output).await;
     running::release(held);
     isolation::renew_reads(session);

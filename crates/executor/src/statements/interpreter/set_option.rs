@@ -42,7 +42,11 @@ pub(crate) async fn set_option(
                         size => size,
                     };
                 }
-                ("LANGUAGE", _) => session.settings.set_language(&display(&value, &sql_type))?,
+                ("LANGUAGE", _) => {
+                    let old = session.settings.language.name;
+                    session.settings.set_language(&display(&value, &sql_type))?;
+                    say_language(session, old, output).await;
+                }
                 ("DATEFORMAT", _) => session.settings.set_date_format(&display(&value, &sql_type))?,
                 ("ROWCOUNT", Some(rows)) => session.settings.row_count = u64::try_from(rows).unwrap_or(0),
                 ("DATEFIRST", day) => {
@@ -114,6 +118,15 @@ pub(crate) async fn set_option(
         }
     }
     Ok(())
+}
+
+/// Tells the client which language the session has now.
+async fn say_language(session: &mut Session, old: &str, output: &mut Output) {
+    let new = session.settings.language.name;
+    let change = SessionChange::Language { new: new.to_owned(), old: old.to_owned() };
+    output.send(Response::Change(change)).await;
+    let text = format!("Changed language setting to {new}.");
+    answer::inform(session, SqlError::new(5703, 0, 1, text), output).await;
 }
 
 pub(crate) async fn use_database(

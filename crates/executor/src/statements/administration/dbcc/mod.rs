@@ -5,6 +5,7 @@ pub(crate) mod constraints;
 pub(crate) mod contig;
 pub(crate) mod identity;
 pub(crate) mod options;
+pub(crate) mod trace_flags;
 
 use databases::catalogue::DatabaseEntry;
 use databases::storage::LOG_FILE_ID;
@@ -61,9 +62,6 @@ const ELSEWHERE: &[&str] = &[
     "PAGE",
     "PROCCACHE",
     "SHOW_STATISTICS",
-    "TRACEOFF",
-    "TRACEON",
-    "TRACESTATUS",
 ];
 
 /// An evaluated argument.
@@ -109,6 +107,11 @@ pub async fn run(
             }
             None
         }
+        "TRACEON" | "TRACEOFF" => {
+            trace_flags::switch(session, &arguments, dbcc.command == "TRACEON")?;
+            None
+        }
+        "TRACESTATUS" => trace_flags::show(session, &arguments, output).await?,
         "USEROPTIONS" => Some(options::run(session, output).await?),
         "DROPCLEANBUFFERS" => {
             let figures = session.instance.store().figures();
@@ -285,7 +288,7 @@ fn completed() -> SqlError {
 }
 
 /// Makes error 2526.
-fn incorrect() -> SqlError {
+pub(crate) fn incorrect() -> SqlError {
     let text = "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options.";
     SqlError::new(2526, 16, 2, text)
 }

@@ -20,7 +20,7 @@ pub async fn run(session: &mut Session, output: &mut Output) -> Result<u64, SqlE
     };
     let mut options = vec![
         ("textsize", settings.text_size.to_string()),
-        ("language", "us_english".to_string()),
+        ("language", settings.language.name.to_string()),
         ("dateformat", settings.date_format.name().to_string()),
         ("datefirst", settings.date_first.to_string()),
         ("lock_timeout", settings.lock_timeout_ms.to_string()),
