@@ -1,10 +1,13 @@
-//! FORMAT: numbers and moments by the patterns of .NET, for en-US and the invariant culture.
+//! FORMAT and PARSE: numbers and moments by the patterns of .NET.
 
+mod culture;
 mod moment;
 mod number;
+mod parse;
 
 use tds::{Length, SqlType};
 
+use super::super::running;
 use super::super::typed::Typed;
 use super::super::types::is_numeric;
 use super::super::{Datum, Facts, convert};
@@ -12,22 +15,24 @@ use super::function::{Call, Function};
 use super::kernel::{Kernel, scalar};
 use super::wide_text;
 use super::{name_type, strict};
+use culture::Culture;
 use tsql::SqlError;
 
-/// A culture whose patterns are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Culture {
-    UnitedStates,
-    Invariant,
-}
-
-/// FORMAT.
+/// FORMAT, and PARSE as the parser spells it.
 pub(super) const FUNCTIONS: &[Function<Kernel>] =
-    &[scalar("FORMAT", &["value", "pattern"], "nvarchar(4000)", format).optional(&["culture"])];
+    &[
+        scalar("FORMAT", &["value", "pattern"], "nvarchar(4000)", format).optional(&["culture"]),
+        scalar("PARSE AS", &["text", "type"], "the type", |call| parse::parse(call, false))
+            .optional(&["culture"])
+            .written("PARSE(text AS type [USING culture])"),
+        scalar("TRY_PARSE AS", &["text", "type"], "the type", |call| parse::parse(call, true))
+            .optional(&["culture"])
+            .written("TRY_PARSE(text AS type [USING culture])"),
+    ];
 
 fn format(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value, pattern] = call.take()?;
-    let culture = call.argument_or(2, Datum::Text("en-US".into()), name_type())?;
+    let culture = call.argument_or(2, Datum::Text(running::language().culture.into()), name_type())?;
     let sql_type = value.sql_type.clone();
     let temporal = sql_type.is_temporal();
     if !temporal && (!is_numeric(&sql_type) || sql_type == SqlType::Bit) {
@@ -51,16 +56,7 @@ fn format(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
         else {
             return Ok(Datum::Null);
         };
-        let culture = match culture.to_ascii_lowercase().as_str() {
-            "en-us" | "en" => Culture::UnitedStates,
-            "" | "iv" => Culture::Invariant,
-            other => {
-                let text = format!(
-                    "The culture parameter '{other}' provided in the function call is not supported."
-                );
-                return Err(SqlError::new(9818, 16, 1, text));
-            }
-        };
+        let culture = Culture::named(culture)?;
         let text = if temporal {
             moment::format(value, pattern, culture)
         } else {

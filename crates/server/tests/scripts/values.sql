@@ -236,7 +236,7 @@ abcd | ab | 0x01020304 | abcdef
 4096
 6
 
-SET LANGUAGE Deutsch
+SET LANGUAGE Klingon
 SET DATEFORMAT x
 ----
 error 40515

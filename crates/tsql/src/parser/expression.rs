@@ -330,7 +330,7 @@ impl Parser<'_> {
         let call = self.is_symbol_ahead(1, "(");
         for name in ["PARSE", "TRY_PARSE"] {
             if call && self.is_bare_ahead(0, name) {
-                return Err(SqlError::unsupported(name).at_line(self.line()));
+                return self.parse_as(name);
             }
         }
         let Some(keyword) = self.keyword_ahead(0) else { return self.name_or_call() };
@@ -487,6 +487,22 @@ impl Parser<'_> {
             _ => "",
         };
         Ok(function(&format!("{name}{suffix}"), arguments))
+    }
+
+    /// `PARSE(text AS type [USING culture])`: a call whose second argument is NULL of the type.
+    fn parse_as(&mut self, name: &str) -> Parsed<Expr> {
+        self.advance();
+        self.advance();
+        let text = self.expression()?;
+        self.expect_word(Keyword::As)?;
+        let sql_type = self.sql_type(TypePlace::Cast)?;
+        let null = Box::new(Expr::Literal(Literal::Null));
+        let mut arguments = vec![text, Expr::Cast { value: null, sql_type, style: None, lenient: false }];
+        if self.accept_word(Keyword::Using) {
+            arguments.push(self.expression()?);
+        }
+        self.expect_symbol(")")?;
+        Ok(function(&format!("{name} AS"), arguments))
     }
 
     fn cast(&mut self, lenient: bool) -> Parsed<Expr> {

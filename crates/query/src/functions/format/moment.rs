@@ -1,8 +1,7 @@
 //! Dates and times.
 
-use rows::text::calendar::{MONTH_NAMES, WEEKDAY_NAMES};
-
 use super::Culture;
+use super::culture::Patterns;
 use crate::Datum;
 use crate::convert::Parts;
 use crate::datum::{TICKS_PER_DAY, TICKS_PER_SECOND};
@@ -19,7 +18,7 @@ struct Moment {
 }
 
 /// Formats a moment; `None` if the pattern does not fit it.
-pub(super) fn format(value: &Datum, pattern: &str, culture: Culture) -> Option<String> {
+pub(super) fn format(value: &Datum, pattern: &str, culture: &Culture) -> Option<String> {
     let (local, offset, span) = match value {
         Datum::Date(days) => (days * TICKS_PER_DAY, None, false),
         Datum::Time(ticks) => (*ticks, None, true),
@@ -41,11 +40,11 @@ pub(super) fn format(value: &Datum, pattern: &str, culture: Culture) -> Option<S
     match (first, second) {
         (None, _) => standard(&moment, 'G', culture),
         (Some(letter), None) => standard(&moment, letter, culture),
-        _ => custom(&moment, pattern),
+        _ => custom(&moment, pattern, culture),
     }
 }
 
-fn standard(moment: &Moment, letter: char, culture: Culture) -> Option<String> {
+fn standard(moment: &Moment, letter: char, culture: &Culture) -> Option<String> {
     if moment.span {
         let pattern = match letter {
             'c' | 't' | 'T' if moment.parts.fraction == 0 => "hh\\:mm\\:ss",
@@ -56,34 +55,32 @@ fn standard(moment: &Moment, letter: char, culture: Culture) -> Option<String> {
             _ => return None,
         };
         let pattern = pattern.replace("0\\:", "'0:'");
-        return custom(moment, &pattern);
+        return custom(moment, &pattern, culture);
     }
-    let us = culture == Culture::UnitedStates;
-    let short_date = if us { "M/d/yyyy" } else { "MM/dd/yyyy" };
-    let long_date = if us { "dddd, MMMM d, yyyy" } else { "dddd, dd MMMM yyyy" };
-    let short_time = if us { "h:mm tt" } else { "HH:mm" };
-    let long_time = if us { "h:mm:ss tt" } else { "HH:mm:ss" };
+    let Patterns { short_date, long_date, short_time, long_time, month_day, year_month } = &culture.patterns;
     let pattern = match letter {
-        'd' => short_date.to_string(),
-        'D' => long_date.to_string(),
+        'd' => (*short_date).to_string(),
+        'D' => (*long_date).to_string(),
         'f' => format!("{long_date} {short_time}"),
         'F' => format!("{long_date} {long_time}"),
         'g' => format!("{short_date} {short_time}"),
         'G' => format!("{short_date} {long_time}"),
-        'm' | 'M' => (if us { "MMMM d" } else { "MMMM dd" }).to_string(),
+        'm' | 'M' => (*month_day).to_string(),
         'o' | 'O' => "yyyy-MM-dd'T'HH:mm:ss.fffffffK".to_string(),
         'r' | 'R' => "ddd, dd MMM yyyy HH:mm:ss 'GMT'".to_string(),
         's' => "yyyy-MM-dd'T'HH:mm:ss".to_string(),
-        't' => short_time.to_string(),
-        'T' => long_time.to_string(),
+        't' => (*short_time).to_string(),
+        'T' => (*long_time).to_string(),
         'u' => "yyyy-MM-dd HH:mm:ss'Z'".to_string(),
-        'y' | 'Y' => (if us { "MMMM yyyy" } else { "yyyy MMMM" }).to_string(),
+        'y' | 'Y' => (*year_month).to_string(),
         _ => return None,
     };
-    custom(moment, &pattern)
+    // These are alike everywhere.
+    let culture = if "oOrRsu".contains(letter) { Culture::named("").ok()? } else { culture };
+    custom(moment, &pattern, culture)
 }
 
-fn custom(moment: &Moment, pattern: &str) -> Option<String> {
+fn custom(moment: &Moment, pattern: &str, culture: &Culture) -> Option<String> {
     let parts = &moment.parts;
     let mut text = String::new();
     let mut chars = pattern.chars().peekable();
@@ -115,7 +112,10 @@ fn custom(moment: &Moment, pattern: &str) -> Option<String> {
             if moment.span {
                 return None;
             }
-            text.push(ch);
+            match ch {
+                '/' => text.push_str(culture.date_separator),
+                other => text.push(other),
+            }
             continue;
         }
         let mut count = 1;
@@ -129,13 +129,17 @@ fn custom(moment: &Moment, pattern: &str) -> Option<String> {
             _ if moment.span && !"hmsfF".contains(ch) => return None,
             'd' if count < 3 => text.push_str(&two(i64::from(parts.day))),
             'd' => {
-                let name = WEEKDAY_NAMES.get(moment.weekday)?;
-                text.push_str(if count == 3 { name.get(..3)? } else { name });
+                text.push_str(match count {
+                    3 => culture.short_day(moment.weekday)?,
+                    _ => culture.days.get(moment.weekday)?,
+                });
             }
             'M' if count < 3 => text.push_str(&two(i64::from(parts.month))),
             'M' => {
-                let name = MONTH_NAMES.get(usize::try_from(parts.month).ok()?.checked_sub(1)?)?;
-                text.push_str(if count == 3 { name.get(..3)? } else { name });
+                text.push_str(match count {
+                    3 => culture.short_month(parts.month)?,
+                    _ => culture.months.get(usize::try_from(parts.month).ok()?.checked_sub(1)?)?,
+                });
             }
             'y' if count <= 2 => text.push_str(&two(i64::from(parts.year % 100))),
             'y' => text.push_str(&format!("{:0count$}", parts.year)),
@@ -155,8 +159,8 @@ fn custom(moment: &Moment, pattern: &str) -> Option<String> {
                 text.push_str(kept);
             }
             't' => {
-                let half = if parts.hour < 12 { "AM" } else { "PM" };
-                text.push_str(if count == 1 { half.get(..1)? } else { half });
+                let half = culture.halves.get(usize::from(parts.hour >= 12))?;
+                text.extend(half.chars().take(if count == 1 { 1 } else { usize::MAX }));
             }
             'z' => {
                 let minutes = moment.offset_minutes.unwrap_or(0);

@@ -116,12 +116,12 @@ impl Digits {
     }
 }
 
-/// Commas between groups of three.
-fn grouped(whole: &str) -> String {
+/// A separator between groups of three.
+fn grouped(whole: &str, separator: &str) -> String {
     let mut text = String::with_capacity(whole.len() + whole.len() / 3);
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            text.push(',');
+            text.push_str(separator);
         }
         text.push(digit);
     }
@@ -132,7 +132,7 @@ pub(super) fn format(
     value: &Datum,
     sql_type: &SqlType,
     pattern: &str,
-    culture: Culture,
+    culture: &Culture,
 ) -> Result<Option<String>, SqlError> {
     let Some(digits) = Digits::of(value, sql_type) else { return Ok(None) };
     let mut chars = pattern.chars();
@@ -147,7 +147,7 @@ pub(super) fn format(
     if pattern.is_empty() {
         return standard(value, sql_type, digits, 'G', None, culture);
     }
-    custom(digits, pattern).map(Some)
+    custom(digits, pattern, culture).map(Some)
 }
 
 fn standard(
@@ -156,28 +156,33 @@ fn standard(
     digits: Digits,
     letter: char,
     places: Option<usize>,
-    culture: Culture,
+    culture: &Culture,
 ) -> Result<Option<String>, SqlError> {
     let sign = |digits: &Digits| if digits.negative && !digits.is_zero() { "-" } else { "" };
     let with_point = |digits: &Digits, whole: String| {
-        if digits.fraction.is_empty() { whole } else { format!("{whole}.{}", digits.fraction) }
+        match digits.fraction.is_empty() {
+            true => whole,
+            false => format!("{whole}{}{}", culture.point, digits.fraction),
+        }
     };
     Ok(Some(match letter.to_ascii_uppercase() {
         'N' | 'F' => {
             let digits = digits.rounded(places.unwrap_or(2));
             let whole = digits.whole_or_zero();
-            let whole = if letter.eq_ignore_ascii_case(&'N') { grouped(whole) } else { whole.to_string() };
+            let whole = if letter.eq_ignore_ascii_case(&'N') { grouped(whole, culture.group) } else { whole.to_string() };
             format!("{}{}", sign(&digits), with_point(&digits, whole))
         }
         'C' => {
             let digits = digits.rounded(places.unwrap_or(2));
-            let text = with_point(&digits, grouped(digits.whole_or_zero()));
-            let currency = if culture == Culture::UnitedStates { '$' } else { '¤' };
-            if sign(&digits).is_empty() { format!("{currency}{text}") } else { format!("({currency}{text})") }
+            let text = with_point(&digits, grouped(digits.whole_or_zero(), culture.group));
+            let (plain, negative) = culture.money;
+            let pattern = if sign(&digits).is_empty() { plain } else { negative };
+            pattern.replace('n', &text).replace('$', culture.currency)
         }
         'P' => {
             let digits = digits.shifted(2).rounded(places.unwrap_or(2));
-            format!("{}{} %", sign(&digits), with_point(&digits, grouped(digits.whole_or_zero())))
+            let text = with_point(&digits, grouped(digits.whole_or_zero(), culture.group));
+            format!("{}{text}{}%", sign(&digits), culture.percent_gap)
         }
         'D' if is_integer(sql_type) => {
             let width = places.unwrap_or(0);
@@ -205,7 +210,7 @@ fn standard(
             // A decimal keeps its places, a float has only those that it needs.
             with_point(&digits, format!("{}{}", sign(&digits), digits.whole_or_zero()))
         }
-        'G' => general(digits, places.unwrap_or(1), letter),
+        'G' => general(digits, places.unwrap_or(1), letter).replace('.', culture.point),
         _ => return Ok(None),
     }))
 }
@@ -249,7 +254,7 @@ struct Section {
     shift: i32,
 }
 
-fn custom(digits: Digits, pattern: &str) -> Result<String, SqlError> {
+fn custom(digits: Digits, pattern: &str, culture: &Culture) -> Result<String, SqlError> {
     let sections = sections(pattern);
     let section = |index: usize| sections.get(index).map(String::as_str).filter(|text| !text.is_empty());
     let first = read(section(0).unwrap_or_default())?;
@@ -266,7 +271,7 @@ fn custom(digits: Digits, pattern: &str) -> Result<String, SqlError> {
         },
         (false, false) => (first, false),
     };
-    Ok(written(digits, &chosen, minus))
+    Ok(written(digits, &chosen, minus, culture))
 }
 
 /// Splits a pattern at semicolons that are not quoted.
@@ -349,7 +354,7 @@ fn read(text: &str) -> Result<Section, SqlError> {
     Ok(section)
 }
 
-fn written(digits: Digits, section: &Section, minus: bool) -> String {
+fn written(digits: Digits, section: &Section, minus: bool, culture: &Culture) -> String {
     let point =
         section.pieces.iter().position(|piece| *piece == Piece::Point).unwrap_or(section.pieces.len());
     let (before, after) = section.pieces.split_at(point);
@@ -362,7 +367,7 @@ fn written(digits: Digits, section: &Section, minus: bool) -> String {
     let width = first_zero.map_or(0, |first| slots - first);
     let mut whole = format!("{:0>width$}", digits.whole);
     if section.grouped {
-        whole = grouped(&whole);
+        whole = grouped(&whole, ",");
     }
     let mut text = String::new();
     if minus && !digits.is_zero() {
@@ -384,7 +389,10 @@ fn written(digits: Digits, section: &Section, minus: bool) -> String {
                 while remaining > 0 && (remaining >= wanted || too_many) {
                     let mut chars = left.chars();
                     let Some(ch) = chars.next() else { break };
-                    text.push(ch);
+                    match ch {
+                        ',' => text.push_str(culture.group),
+                        digit => text.push(digit),
+                    }
                     left = chars.as_str();
                     if ch.is_ascii_digit() {
                         remaining -= 1;
@@ -395,7 +403,7 @@ fn written(digits: Digits, section: &Section, minus: bool) -> String {
                 }
                 // The comma goes with the digit before it.
                 while let Some(rest) = left.strip_prefix(',') {
-                    text.push(',');
+                    text.push_str(culture.group);
                     left = rest;
                 }
             }
@@ -407,7 +415,7 @@ fn written(digits: Digits, section: &Section, minus: bool) -> String {
     let mut fraction = digits.fraction.chars().take(significant);
     for piece in after {
         match piece {
-            Piece::Point if significant > 0 => text.push('.'),
+            Piece::Point if significant > 0 => text.push_str(culture.point),
             Piece::Point => {}
             Piece::Text(literal) => text.push_str(literal),
             Piece::Zero | Piece::Digit => text.extend(fraction.next()),
