@@ -49,7 +49,9 @@ pub enum EngineError {
         reason: String,
     },
     /// A former build made a key or index whose entries are in another order than this one's.
-    #[error("index {key} of table {table} is over bytes, and was made by a former build, which told values apart by the zeros at their end: drop it with that build, or export the table there and load it again")]
+    #[error(
+        "index {key} of table {table} is over bytes, and was made by a former build, which told values apart by the zeros at their end: drop it with that build, or export the table there and load it again"
+    )]
     FormerKey {
         /// Table that the key belongs to.
         table: String,

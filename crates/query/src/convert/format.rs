@@ -2,8 +2,8 @@
 
 use tds::SqlType;
 
-use super::super::running;
 use super::super::datum::{Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
+use super::super::running;
 use super::number::{decimal_text, rescale, scale_of};
 
 /// Returns the text of a value as PRINT and error messages show it; empty for NULL.
@@ -244,7 +244,9 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
             " ",
         ),
         23 => iso_date(),
-        100 => dated(format!("{} {day:2} {year:04}", month_name()), format!("{twelve:2}:{minute:02}{half}"), " "),
+        100 => {
+            dated(format!("{} {day:2} {year:04}", month_name()), format!("{twelve:2}:{minute:02}{half}"), " ")
+        }
         126 | 127 => {
             let clock = format!("{}{}", clock(), iso_fraction(&fraction()));
             format!("{}{}", dated(iso_date(), clock, "T"), offset())

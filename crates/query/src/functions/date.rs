@@ -5,8 +5,8 @@ use tds::SqlType;
 
 use super::super::convert::{Parts, place, type_name};
 use super::super::datum::{DAYS_MAX, DAYS_TO_1900, TICKS_PER_DAY, TICKS_PER_SECOND};
-use super::super::typed::Typed;
 use super::super::running;
+use super::super::typed::Typed;
 use super::super::types::is_numeric;
 use super::super::{Datum, Facts};
 use super::function::{Call, Function};

@@ -19,16 +19,15 @@ use culture::Culture;
 use tsql::SqlError;
 
 /// FORMAT, and PARSE as the parser spells it.
-pub(super) const FUNCTIONS: &[Function<Kernel>] =
-    &[
-        scalar("FORMAT", &["value", "pattern"], "nvarchar(4000)", format).optional(&["culture"]),
-        scalar("PARSE AS", &["text", "type"], "the type", |call| parse::parse(call, false))
-            .optional(&["culture"])
-            .written("PARSE(text AS type [USING culture])"),
-        scalar("TRY_PARSE AS", &["text", "type"], "the type", |call| parse::parse(call, true))
-            .optional(&["culture"])
-            .written("TRY_PARSE(text AS type [USING culture])"),
-    ];
+pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
+    scalar("FORMAT", &["value", "pattern"], "nvarchar(4000)", format).optional(&["culture"]),
+    scalar("PARSE AS", &["text", "type"], "the type", |call| parse::parse(call, false))
+        .optional(&["culture"])
+        .written("PARSE(text AS type [USING culture])"),
+    scalar("TRY_PARSE AS", &["text", "type"], "the type", |call| parse::parse(call, true))
+        .optional(&["culture"])
+        .written("TRY_PARSE(text AS type [USING culture])"),
+];
 
 fn format(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value, pattern] = call.take()?;

@@ -195,6 +195,7 @@ scripts! {
     clr_types
     constraints
     control
+    cultures
     cursors
     dbcc
     ddl

@@ -211,6 +211,8 @@ fn calls(family: &str, signature: &Signature, count: usize) -> Vec<String> {
         "AT TIME ZONE" => Some("GETDATE() AT TIME ZONE 'UTC'"),
         "JSON_OBJECT ABSENT ON NULL" => Some("JSON_OBJECT('a':1 ABSENT ON NULL)"),
         "JSON_ARRAY NULL ON NULL" => Some("JSON_ARRAY(1 NULL ON NULL)"),
+        "PARSE AS" => Some("PARSE('1' AS int USING 'en-US')"),
+        "TRY_PARSE AS" => Some("TRY_PARSE('1' AS int)"),
         "UPDATE" => return vec!["IF UPDATE(a) SELECT 1".to_owned()],
         name => signature.written.filter(|written| *written == name),
     };

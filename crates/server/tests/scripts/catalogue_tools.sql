@@ -59,7 +59,7 @@ EXEC master..xp_msver 'ProductVersion'
 
 SELECT COUNT(*) FROM fn_helpcollations(); SELECT * FROM ::fn_helpcollations() WHERE name = 'Latin1_General_CI_AS'
 ----
-5450
+5436
 Latin1_General_CI_AS | Latin1-General, case-insensitive, accent-sensitive, kanatype-insensitive, width-insensitive
 
 EXEC sp_msforeachtable 'PRINT ''?'''; EXEC sp_MSforeachtable @command1 = 'SELECT COUNT(*) FROM ?', @whereand = 'AND o.name = ''ck'''

@@ -43,6 +43,7 @@ error 102: Incorrect syntax near 'LOWW'.
 
 SET DEADLOCK_PRIORITY LOW; SET DEADLOCK_PRIORITY -5; SET LOCK_TIMEOUT -1; SET DATEFIRST 7; SET LANGUAGE us_english; SET TEXTSIZE 2147483647
 ----
+info: Changed language setting to us_english.
 
 GRANT SELCT ON t TO public
 ----

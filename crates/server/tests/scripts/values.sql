@@ -280,6 +280,7 @@ SELECT CAST('05/04/2024' AS date), date_format FROM sys.dm_exec_sessions WHERE s
 2024-05-04 | May  4 2024 12:00AM
 2024-04-05 | Apr  5 2024 12:00AM | 2024-05-04
 ydm | 7
+info: Changed language setting to us_english.
 2024-04-05 | ydm
 
 SET ANSI_WARNINGS OFF

@@ -23,7 +23,6 @@ error 1944: Index 'cx' was not created. This index has a key length of at least 
 
 CREATE INDEX ih ON t (h)
 ----
-error 1919: Column 'h' in table 't' is of a type that is invalid for use as a key column in an index.
 
 CREATE UNIQUE INDEX im ON t (a) WHERE m = 'large'
 ----

@@ -28,7 +28,7 @@ use crate::page::lsn::Lsn;
 const NAME: &str = "control";
 const NEW_NAME: &str = "control.new";
 const MAGIC: &[u8; 8] = b"BWPAGES5";
-/// Of builds whose keys told bytes apart by the zeros at their end.
+/// First bytes of a control file of builds for whose keys the zeros at the end of bytes counted.
 const FORMER_MAGIC: &[u8; 8] = b"BWPAGES4";
 
 /// The contents of the control file.

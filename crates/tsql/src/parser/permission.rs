@@ -1,8 +1,7 @@
 //! GRANT, DENY, REVOKE, and statements that act for somebody else.
 
 use super::{Parsed, Parser};
-use crate::administration::{
-    Administration,Permission, PermissionVerb, SecurableClass};
+use crate::administration::{Administration, Permission, PermissionVerb, SecurableClass};
 use crate::ast::StatementKind;
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
@@ -279,7 +278,8 @@ impl Parser<'_> {
         let line = self.line();
         let reverts = self.is_word(Keyword::Revert);
         self.advance();
-        let refused = |what: &str| StatementKind::Unsupported(Box::new(SqlError::unsupported(what).at_line(line)));
+        let refused =
+            |what: &str| StatementKind::Unsupported(Box::new(SqlError::unsupported(what).at_line(line)));
         if !reverts {
             if matches!(self.kind(), Some(TokenKind::Text { .. })) {
                 self.advance();

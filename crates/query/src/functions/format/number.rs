@@ -159,17 +159,19 @@ fn standard(
     culture: &Culture,
 ) -> Result<Option<String>, SqlError> {
     let sign = |digits: &Digits| if digits.negative && !digits.is_zero() { "-" } else { "" };
-    let with_point = |digits: &Digits, whole: String| {
-        match digits.fraction.is_empty() {
-            true => whole,
-            false => format!("{whole}{}{}", culture.point, digits.fraction),
-        }
+    let with_point = |digits: &Digits, whole: String| match digits.fraction.is_empty() {
+        true => whole,
+        false => format!("{whole}{}{}", culture.point, digits.fraction),
     };
     Ok(Some(match letter.to_ascii_uppercase() {
         'N' | 'F' => {
             let digits = digits.rounded(places.unwrap_or(2));
             let whole = digits.whole_or_zero();
-            let whole = if letter.eq_ignore_ascii_case(&'N') { grouped(whole, culture.group) } else { whole.to_string() };
+            let whole = if letter.eq_ignore_ascii_case(&'N') {
+                grouped(whole, culture.group)
+            } else {
+                whole.to_string()
+            };
             format!("{}{}", sign(&digits), with_point(&digits, whole))
         }
         'C' => {

@@ -35,9 +35,8 @@ pub(super) fn parse(call: &Call<'_, dyn Facts>, lenient: bool) -> Result<Typed, 
             true => moment(text, known),
             false => number(text, known),
         };
-        let value = invariant.and_then(|text| {
-            crate::convert::convert(Datum::Text(text), &wide_text(), &target, 0).ok()
-        });
+        let value = invariant
+            .and_then(|text| crate::convert::convert(Datum::Text(text), &wide_text(), &target, 0).ok());
         match value {
             Some(value) => Ok(value),
             None if lenient => Ok(Datum::Null),
@@ -72,7 +71,8 @@ fn number(text: &str, culture: &Culture) -> Option<String> {
     let (whole, fraction) = text.split_once(culture.point).unwrap_or((text, ""));
     // A blank of any kind may separate groups where a hard one does.
     let is_blank = culture.group == "\u{A0}";
-    let whole: String = whole.replace(culture.group, "").chars().filter(|ch| !(is_blank && *ch == ' ')).collect();
+    let whole: String =
+        whole.replace(culture.group, "").chars().filter(|ch| !(is_blank && *ch == ' ')).collect();
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let some = !(whole.is_empty() && fraction.is_empty());
     let sign = if bracketed || signed { "-" } else { "" };
@@ -86,15 +86,20 @@ fn number(text: &str, culture: &Culture) -> Option<String> {
 fn moment(text: &str, culture: &Culture) -> Option<String> {
     let text = text.trim();
     // ISO 8601 is read alike everywhere.
-    if text.get(..5).is_some_and(|year| year.ends_with('-') && year.bytes().take(4).all(|b| b.is_ascii_digit())) {
+    if text
+        .get(..5)
+        .is_some_and(|year| year.ends_with('-') && year.bytes().take(4).all(|b| b.is_ascii_digit()))
+    {
         return Some(text.to_owned());
     }
     let (mut numbers, mut month, mut rest) = (Vec::new(), None, Vec::new());
     for word in text.split(|ch: char| ch.is_whitespace() || ch == ',').filter(|word| !word.is_empty()) {
         let lower = word.to_lowercase();
         let named = (1..=12).find(|at| is_month(culture, *at, &lower));
-        let parts: Vec<&str> = word.split(['/', '-', '.', '年', '月', '日']).filter(|part| !part.is_empty()).collect();
-        let digits = !parts.is_empty() && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+        let parts: Vec<&str> =
+            word.split(['/', '-', '.', '年', '月', '日']).filter(|part| !part.is_empty()).collect();
+        let digits =
+            !parts.is_empty() && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
         if let Some(named) = named.filter(|_| month.is_none() && !digits) {
             month = Some(named);
         } else if digits && !word.contains(':') && numbers.len() + parts.len() <= 3 {
@@ -113,7 +118,9 @@ fn moment(text: &str, culture: &Culture) -> Option<String> {
             let place = |letter: char| short.find(letter).unwrap_or_default();
             let (day, month, year) = (place('d'), place('M'), place('y'));
             match () {
-                () if first.len() == 4 || (year < day && year < month) => (*first, (*second).to_owned(), *third),
+                () if first.len() == 4 || (year < day && year < month) => {
+                    (*first, (*second).to_owned(), *third)
+                }
                 () if day < month => (*third, (*second).to_owned(), *first),
                 () => (*third, (*first).to_owned(), *second),
             }

@@ -108,10 +108,15 @@ pub async fn run(
             None
         }
         "TRACEON" | "TRACEOFF" => {
-            trace_flags::switch(session, &arguments, dbcc.command == "TRACEON")?;
+            if !trace_flags::switch(session, &numbers(&arguments)?, dbcc.command == "TRACEON") {
+                return Err(incorrect());
+            }
             None
         }
-        "TRACESTATUS" => trace_flags::show(session, &arguments, output).await?,
+        "TRACESTATUS" => {
+            let view = trace_flags::status(session, &numbers(&arguments)?);
+            rows(session, &view, output).await?
+        }
         "USEROPTIONS" => Some(options::run(session, output).await?),
         "DROPCLEANBUFFERS" => {
             let figures = session.instance.store().figures();
@@ -287,8 +292,17 @@ fn completed() -> SqlError {
     SqlError::new(2528, 0, 1, text)
 }
 
+/// Returns arguments that are numbers. Errors: 2526 for others.
+fn numbers(arguments: &[Argument]) -> Result<Vec<i64>, SqlError> {
+    let number = |argument: &Argument| match argument {
+        Argument::Number(number) => Ok(*number),
+        _ => Err(incorrect()),
+    };
+    arguments.iter().map(number).collect()
+}
+
 /// Makes error 2526.
-pub(crate) fn incorrect() -> SqlError {
+fn incorrect() -> SqlError {
     let text = "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options.";
     SqlError::new(2526, 16, 2, text)
 }
