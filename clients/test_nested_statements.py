@@ -1,4 +1,4 @@
-"""Nested statements by chance: PostgreSQL says what is right.
+"""Nested statements by chance: PostgreSQL says what is right, and DuckDB of statements that it knows.
 
 Each runs as it would, row by row wherever that is possible, and planned; over a few rows, and padded.
 
@@ -16,7 +16,7 @@ import time
 import pytest
 from foreign_databases import postgresql
 from nested.comparison import ROUND, compared
-from nested.judges import Judged, Postgres
+from nested.judges import DuckDB, Judged, Postgres
 
 from conftest import serve
 
@@ -45,4 +45,20 @@ def test_nested_statements_give_what_postgresql_gives(path, postgres, binaries, 
             path or "as it would",
         )
     print(f"\n{path or 'as it would'}: {tally}")
+    assert not tally.differences, f"{tally}:\n" + "\n\n".join(tally.differences[:20])
+
+
+def test_nested_statements_give_what_duckdb_gives(binaries, tmp_path):
+    end = time.monotonic() + SECONDS
+    # Not those again that PostgreSQL has judged.
+    first = SEED + 500 * ROUND
+    with serve(binaries, tmp_path) as server:
+        tally = compared(
+            DuckDB(),
+            Judged(server),
+            first,
+            lambda tally: time.monotonic() < end if SECONDS else tally.statements < COUNT,
+            "as it would",
+        )
+    print(f"\n{tally}")
     assert not tally.differences, f"{tally}:\n" + "\n\n".join(tally.differences[:20])

@@ -6,10 +6,12 @@ import decimal
 import os
 import re
 import sqlite3
+import threading
 from collections.abc import Iterable
 from typing import Any
 
 import adbc_driver_postgresql.dbapi
+import duckdb
 import pymssql
 
 from nested.tables import LIMIT, QUERIES, SIZES, VIEWS, Tables
@@ -131,6 +133,62 @@ class SQLite:
             return [], plain(self.connection.execute(state(target)).fetchall())
         except sqlite3.Error as error:
             raise RefusedError(str(error)) from error
+        finally:
+            self.connection.execute("ROLLBACK")
+
+
+class DuckDB:
+    """DuckDB's answers to PostgreSQL's text; it refuses what it does not know.
+
+    It is not asked where it is no judge: its MERGE changes a row twice, and DISTINCT in aggregates counts
+    too much over grouping sets.
+    """
+
+    language = POSTGRES
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect(":memory:")
+
+    def make(self, tables: Tables) -> None:
+        """Makes the tables of a round."""
+        self.connection.close()
+        self.connection = duckdb.connect(":memory:", config={"threads": 1})
+        # Whole numbers are divided as elsewhere.
+        self.connection.execute("SET integer_division = true")
+        for statement in tables.duckdb():
+            self.connection.execute(statement)
+        self.layouts = tables.layouts
+
+    def fetched(self, text: str) -> list[tuple[Any, ...]]:
+        """Returns the rows of a statement; raises `RefusedError`, also for one of more than two seconds."""
+        sets = re.search(r"ROLLUP|CUBE|GROUPING SETS", text)
+        if "MERGE INTO" in text or (sets and "DISTINCT" in text):
+            raise RefusedError("DuckDB is no judge of it")
+        timer = threading.Timer(2, self.connection.interrupt)
+        timer.start()
+        try:
+            return self.connection.execute(text).fetchall()
+        except (duckdb.Error, RuntimeError) as error:
+            raise RefusedError(str(error)) from error
+        finally:
+            timer.cancel()
+
+    def rows(self, text: str) -> list[Row]:
+        """Returns the rows of a query; raises `RefusedError`."""
+        return plain(self.fetched(text))
+
+    def changed(self, text: str, target: str, gives_rows: bool) -> tuple[list[Row], list[Row]]:
+        """Returns what a statement gives and the rows of its table behind it, and undoes it.
+
+        Raises `RefusedError`.
+        """
+        self.connection.execute("BEGIN")
+        try:
+            given = self.fetched(text.replace("ctid", "rowid"))
+            rows = self.rows(state(target))
+            if self.layouts[target] == "primary" and len({row[0] for row in rows}) < len(rows):
+                raise RefusedError("a key would refuse it")
+            return plain(given) if gives_rows else [], rows
         finally:
             self.connection.execute("ROLLBACK")
 

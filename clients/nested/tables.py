@@ -108,6 +108,20 @@ class Tables:
             )
         return statements
 
+    def duckdb(self) -> list[str]:
+        """Returns DuckDB's statements that make them, without keys, which it looks at row by row."""
+        statements = []
+        for name in SIZES:
+            statements.append(f"CREATE TABLE {name} (id int NOT NULL, x int, y int, s varchar)")
+            if self.rows[name]:
+                statements.append(f"INSERT INTO {name} VALUES {self.values(name)}")
+        for name in VIEWS:
+            statements.append(f"CREATE VIEW {name} AS {QUERIES[name].format(limit=LIMIT)}")
+        for name in FUNCTIONS:
+            query = QUERIES[name].format(limit=LIMIT, recursive="RECURSIVE ", p="p")
+            statements.append(f"CREATE MACRO {name} (p) AS TABLE {query}")
+        return statements
+
     def values(self, name: str) -> str:
         """Returns the rows of a table as a list for VALUES."""
         return ", ".join("(" + ", ".join(literal(value) for value in row) + ")" for row in self.rows[name])
