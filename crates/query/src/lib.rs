@@ -74,5 +74,6 @@ pub use plain::PlainQuery;
 pub use provider::{FileTable, Located, LocatedScan, MemoryTable, RowScan, StoredTable};
 pub use run::{Engine, ResultStream};
 pub use seek::{seek_any, seek_values};
+pub use simple::{SimpleQuery, without_plan};
 pub use standalone::Tables;
 pub use typed::Typed;

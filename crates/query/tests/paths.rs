@@ -134,7 +134,9 @@ fn run(text: &str, always_full: bool) -> Result<String, (i32, u8, String)> {
         let engine = Engine::new(&MemoryBudget::new(64 << 20), None)?;
         let (columns, cancellation) = (query.columns.clone(), Cancellation::new());
         let stream = match Path::of(&query)? {
-            Path::Simple(simple) if !always_full => ResultStream::simple(&columns, simple, &cancellation),
+            Path::Simple(simple) if !always_full => {
+                ResultStream::simple(exact_schema(&columns), simple, &cancellation)
+            }
             _ => engine.start_full(query, &cancellation).await?,
         };
         Ok((stream.collect().await?, columns))

@@ -27,6 +27,9 @@ pub(crate) use variable::{Content, Offsets, VariableLane};
 /// Room for a block of loosely laid out rows; blocks of longer rows are written tightly.
 const SCRATCH_BYTES: usize = 40 * 1024;
 
+/// Rows that are written tightly, whatever their length.
+const FEW_ROWS: usize = 8;
+
 /// The token byte in front of every row (MS-TDS 2.2.7.19).
 const ROW_TOKEN: u8 = 0xD1;
 
@@ -52,6 +55,12 @@ impl<'a> BoundBatch<'a> {
 
     /// Appends the ROW tokens of `rows` to `out`. Rows past the end of the batch are left out.
     pub fn encode(&self, rows: Range<usize>, out: &mut Vec<u8>) {
+        if rows.len() <= FEW_ROWS {
+            // To clear the scratch would take longer than to write them.
+            return self.for_blocks(rows, |first, lengths| {
+                scatter_block(&self.lanes, &[ROW_TOKEN], first, lengths, out);
+            });
+        }
         let mut scratch = [0; SCRATCH_BYTES];
         self.for_blocks(rows, |first, lengths| {
             let loose_len = lengths.iter().sum::<usize>() + lengths.len() * SLACK_BYTES;

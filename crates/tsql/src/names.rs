@@ -2,7 +2,8 @@
 
 /// Returns true if two names are the same, ignoring case.
 pub fn same_name(left: &str, right: &str) -> bool {
-    left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
+    left.eq_ignore_ascii_case(right)
+        || !(left.is_ascii() && right.is_ascii()) && left.to_lowercase() == right.to_lowercase()
 }
 
 /// `server.database.schema.name`. Leading parts may be left out, and a middle part may be empty (`db..t`).

@@ -43,7 +43,7 @@ impl Binder<'_> {
                     true => all_columns(self, scope)?,
                     false => argument_values(self, &call.arguments, scope)?,
                 };
-                kernel(&Call { name: signature.name, arguments: &values, facts: &self.facts })
+                kernel(&Call { name: signature.name, arguments: &values, facts: self.facts()? })
             }
             Kernel::Table(_) => Err(errors::UNKNOWN_FUNCTION.with([&call.name.to_lowercase()])),
         }
@@ -119,7 +119,7 @@ fn other_call(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Re
         return Err(errors::SYNTAX.with(["*"]));
     }
     let values = argument_values(binder, &call.arguments, scope)?;
-    Arc::clone(&binder.facts).function(&call.name, &values)?.ok_or_else(unknown)
+    Arc::clone(binder.facts()?).function(&call.name, &values)?.ok_or_else(unknown)
 }
 
 fn written_call(
@@ -200,7 +200,7 @@ fn written_call(
             };
             let values =
                 arguments.map(|argument| binder.value(argument, scope)).collect::<Result<Vec<_>, _>>()?;
-            functions::date_call(function, &call.name, &part, values, binder.facts.date_first())
+            functions::date_call(function, &call.name, &part, values, binder.facts()?.date_first())
         }
         // The kind of JSON is a bare word.
         Written::IsJson => {

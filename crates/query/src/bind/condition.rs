@@ -28,9 +28,9 @@ impl Binder<'_> {
             Ast::Or(left, right) => Ok(self.condition(left, scope)?.or(self.condition(right, scope)?)),
             Ast::Not(inner) => Ok(Expr::Not(Box::new(self.condition(inner, scope)?))),
             Ast::Compare(left, comparison, right)
-                if self.facts.options() & ANSI_NULLS == 0
-                    && matches!(comparison, Comparison::Equal | Comparison::NotEqual)
-                    && (is_null_word(left) || is_null_word(right)) =>
+                if matches!(comparison, Comparison::Equal | Comparison::NotEqual)
+                    && (is_null_word(left) || is_null_word(right))
+                    && self.facts()?.options() & ANSI_NULLS == 0 =>
             {
                 let (left_value, right_value) = (self.value(left, scope)?, self.value(right, scope)?);
                 let (null, other) = match is_null_word(left) {

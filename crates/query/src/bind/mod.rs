@@ -25,7 +25,7 @@ mod turn;
 mod value;
 mod window;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
@@ -74,8 +74,8 @@ pub trait Environment {
     fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError>;
     /// Returns the value and type of a variable, or of an `@@` function. Errors: 137.
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError>;
-    /// Returns the facts that functions such as DB_NAME and OBJECT_ID ask for.
-    fn facts(&self) -> Arc<dyn Facts>;
+    /// Returns the facts that functions such as DB_NAME and OBJECT_ID ask for. Errors: 596 if a catalogue cannot be read.
+    fn facts(&self) -> Result<Arc<dyn Facts>, SqlError>;
 }
 
 /// A view.
@@ -139,7 +139,8 @@ pub struct BoundQuery {
 /// Binds the queries of one statement.
 pub struct Binder<'e> {
     pub(super) environment: &'e dyn Environment,
-    pub(super) facts: Arc<dyn Facts>,
+    /// Found when they are first asked for.
+    facts: OnceCell<Arc<dyn Facts>>,
     next: Cell<usize>,
     depth: Cell<usize>,
     /// SELECTs that have been bound.
@@ -170,10 +171,9 @@ const SELECTS_MAX: usize = 20_000;
 impl<'e> Binder<'e> {
     /// Makes a binder for one statement.
     pub fn new(environment: &'e dyn Environment) -> Self {
-        let facts = environment.facts();
         Binder {
             environment,
-            facts,
+            facts: OnceCell::new(),
             next: Cell::new(0),
             depth: Cell::new(0),
             selects: Cell::new(0),
@@ -184,6 +184,17 @@ impl<'e> Binder<'e> {
             max_recursion: Cell::new(None),
             database: RefCell::new(None),
             schema: RefCell::new(None),
+        }
+    }
+
+    /// Returns the facts that functions ask for, the same ones for the whole statement.
+    pub(super) fn facts(&self) -> Result<&Arc<dyn Facts>, SqlError> {
+        match self.facts.get() {
+            Some(facts) => Ok(facts),
+            None => {
+                let facts = self.environment.facts()?;
+                Ok(self.facts.get_or_init(|| facts))
+            }
         }
     }
 

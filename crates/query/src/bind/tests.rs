@@ -126,7 +126,7 @@ impl Environment for Declared {
         found.map(|(_, variable)| variable.clone()).ok_or_else(|| errors::UNDECLARED_VARIABLE.with([name]))
     }
 
-    fn facts(&self) -> Arc<dyn Facts> {
+    fn facts(&self) -> Result<Arc<dyn Facts>, SqlError> {
         self.tables.facts()
     }
 }

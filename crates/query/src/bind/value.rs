@@ -56,7 +56,7 @@ impl Binder<'_> {
                 let (left, right) = self.operands(left, right, scope)?;
                 let joins = *operator == BinaryOperator::Add
                     && (left.sql_type.is_character() || right.sql_type.is_character());
-                if joins && self.facts.options() & CONCAT_NULL_YIELDS_NULL == 0 {
+                if joins && self.facts()?.options() & CONCAT_NULL_YIELDS_NULL == 0 {
                     return arithmetic::bind(or_empty(left)?, *operator, or_empty(right)?);
                 }
                 let null = is_null(&left) || is_null(&right);

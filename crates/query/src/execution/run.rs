@@ -18,7 +18,7 @@ use futures::{StreamExt, stream};
 use tds::SqlType;
 
 use crate::Cancellation;
-use crate::bind::{BoundQuery, OutputColumn, plan_error};
+use crate::bind::{BoundQuery, plan_error};
 use crate::datum::Datum;
 use crate::memory::{BudgetPool, MemoryBudget};
 use crate::merge_joins::{could_merge, with_merge_joins};
@@ -89,7 +89,9 @@ impl Engine {
         cancellation: &Cancellation,
     ) -> Result<ResultStream, SqlError> {
         match Path::of(&bound)? {
-            Path::Simple(query) => Ok(ResultStream::simple(&bound.columns, query, cancellation)),
+            Path::Simple(query) => {
+                Ok(ResultStream::simple(exact_schema(&bound.columns), query, cancellation))
+            }
             Path::Plain(..) | Path::Full => self.start_full(bound, cancellation).await,
         }
     }
@@ -235,8 +237,9 @@ enum Rows {
 
 impl ResultStream {
     /// Starts a query that needs no planning, without waiting and without long computation.
-    pub fn simple(columns: &[OutputColumn], query: SimpleQuery, cancellation: &Cancellation) -> ResultStream {
-        let schema = exact_schema(columns);
+    ///
+    /// `schema` is the exact one of the query's columns.
+    pub fn simple(schema: SchemaRef, query: SimpleQuery, cancellation: &Cancellation) -> ResultStream {
         ResultStream { schema, rows: Rows::Simple(query), cancellation: cancellation.clone(), again: None }
     }
 

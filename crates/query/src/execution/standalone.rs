@@ -173,8 +173,8 @@ impl Environment for Tables {
         Err(errors::UNDECLARED_VARIABLE.with([name]))
     }
 
-    fn facts(&self) -> Arc<dyn Facts> {
-        self.facts.clone().unwrap_or_else(|| Arc::new(Moment(now())))
+    fn facts(&self) -> Result<Arc<dyn Facts>, SqlError> {
+        Ok(self.facts.clone().unwrap_or_else(|| Arc::new(Moment(now()))))
     }
 }
 

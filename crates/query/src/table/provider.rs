@@ -99,6 +99,11 @@ impl StoredTable {
         seek_exactly(self.keyed.as_ref()?.as_ref(), condition, may_be_null)
     }
 
+    /// Returns the table if rows can be found by its keys.
+    pub(crate) fn keyed(&self) -> Option<&dyn KeyedTable> {
+        self.keyed.as_deref().filter(|table| table.has_keys())
+    }
+
     /// Returns the clustered key.
     pub(crate) fn clustered_key(&self) -> Option<KeyTree> {
         self.keyed.as_ref()?.keys().into_iter().find(|key| key.index.is_none())

@@ -101,6 +101,28 @@ pub(crate) fn is_seekable(table: &dyn KeyedTable, condition: &Expr) -> bool {
     !conjuncts.is_empty()
 }
 
+/// Finds the range of the one row whose columns (positions) have these whole numbers; None: they are not the columns of a unique key, or a
+/// column cannot hold its number.
+pub(crate) fn seek_row(table: &dyn KeyedTable, values: &[(usize, i64)]) -> Option<KeyRange> {
+    let mut terms = Terms::with_capacity(values.len());
+    for (position, value) in values {
+        let column = table.column(*position)?;
+        if !matches!(column.sql_type, SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt) {
+            return None;
+        }
+        let value = value_for(column, &ScalarValue::Int64(Some(*value)))?;
+        terms.push(Term { position: *position, relation: Relation::Equal, value });
+    }
+    let tree = table.keys().into_iter().find(|tree| tree.unique && tree.columns.len() == terms.len())?;
+    let part = Part::of(&tree, &terms);
+    (part.fixed == terms.len()).then(|| KeyRange {
+        index: tree.index,
+        spans: vec![part.span],
+        single: true,
+        backward: false,
+    })
+}
+
 /// Finds the range of the rows whose columns (positions) have these values, if a key begins with them.
 pub fn seek_values(table: &dyn KeyedTable, columns: &[usize], values: &[ArrayRef]) -> Option<KeyRange> {
     seek_any(table, columns, std::iter::once(values))

@@ -10,14 +10,14 @@ use tokio::task::JoinHandle;
 use tracing::{Instrument, Span};
 
 /// The running request, which gives the session back at its end.
-pub(super) type Work = Pin<Box<dyn Future<Output = Session> + Send>>;
+pub(super) type Work = Pin<Box<dyn Future<Output = Box<Session>> + Send>>;
 
 /// Runs a request on a thread of `threads`. Dropping the returned handle ends the request early.
 pub(super) fn spawn(
     work: Work,
     threads: &Handle,
     cancellation: &Cancellation,
-) -> (JoinHandle<Result<Session, Aborted>>, StopOnDrop) {
+) -> (JoinHandle<Result<Box<Session>, Aborted>>, StopOnDrop) {
     let (work, abort) = abortable(work.instrument(Span::current()));
     let handle = threads.clone();
     let execution = threads.spawn_blocking(move || handle.block_on(work));

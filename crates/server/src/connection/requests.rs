@@ -69,7 +69,7 @@ pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Resul
     let mut requests = Requests {
         reader: PacketReader::new(read, conversation),
         writer: ResponseWriter::new(write, packet_size_bytes, spid),
-        session: Some(session),
+        session: Some(Box::new(session)),
         version,
         vectors,
         spid,
@@ -88,7 +88,7 @@ struct Requests {
     reader: PacketReader<ReadHalf<Transport>>,
     writer: ResponseWriter<WriteHalf<Transport>>,
     /// Away while a request runs, and for good if its thread panicked.
-    session: Option<Session>,
+    session: Option<Box<Session>>,
     version: TdsVersion,
     /// The version of vectors that the client knows.
     vectors: u8,
@@ -204,7 +204,7 @@ impl Requests {
     async fn lose(&mut self, loss: Loss) -> Result<bool, ConnectionError> {
         match loss {
             Loss::Error(failure) => {
-                let database = self.session.as_ref().map_or("", Session::database);
+                let database = self.session.as_deref().map_or("", Session::database);
                 let error = failure.error(self.spid, database);
                 let fatal = error.class >= 20;
                 let change = self.session.as_mut().and_then(|session| session.note_failure(&error));
@@ -264,7 +264,7 @@ impl Requests {
     }
 
     /// Takes the session, for work that may move it to another thread.
-    fn session(&mut self) -> Result<Session, ConnectionError> {
+    fn session(&mut self) -> Result<Box<Session>, ConnectionError> {
         self.session.take().ok_or_else(|| ConnectionError::Lost("no session".to_owned()))
     }
 
@@ -296,7 +296,7 @@ impl Requests {
     ) -> Result<bool, ConnectionError> {
         let began = Instant::now();
         let kind = kind_of(&request);
-        let database = self.session.as_ref().map_or("", Session::database);
+        let database = self.session.as_deref().map_or("", Session::database);
         let mut encoder = ResponseEncoder::new(self.version, self.vectors, database);
         for change in changes {
             encoder.event(Response::Change(change), &mut self.writer).await?;
@@ -305,7 +305,7 @@ impl Requests {
         let (events, mut queue) = mpsc::channel(EVENTS_QUEUED);
         let mut session = self.session()?;
         let watched = cancellation.clone();
-        let mut execution: Pin<Box<dyn Future<Output = Session> + Send>>;
+        let mut execution: Pin<Box<dyn Future<Output = Box<Session>> + Send>>;
         if is_light(&session, &request) {
             let early = EarlyEvents::new();
             let kept = early.clone();

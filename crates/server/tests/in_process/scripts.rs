@@ -212,6 +212,7 @@ scripts! {
     indexes
     inline_indexes
     kept_properties
+    key_lookup
     key_order
     languages
     merge

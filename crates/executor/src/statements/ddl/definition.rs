@@ -43,7 +43,7 @@ pub(crate) fn add_column(
             ),
         ));
     }
-    let environment = SessionEnvironment::new(session, frame)?;
+    let environment = SessionEnvironment::new(session, frame);
     let binder = Binder::new(&environment);
     let computed = match &clause.computed {
         Some(computed) => Some(binder.value(&computed.expr, &scope_of(table))?),
@@ -254,7 +254,7 @@ pub(crate) fn add_constraint(
             add_key(table, key, settings)
         }
         ConstraintKind::Check(source) => {
-            let environment = SessionEnvironment::new(session, frame)?;
+            let environment = SessionEnvironment::new(session, frame);
             Binder::new(&environment).condition(&source.expr, &scope_of(table))?;
             table.checks.push(Check {
                 name: made("CK"),

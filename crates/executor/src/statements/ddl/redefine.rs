@@ -64,7 +64,7 @@ pub(crate) fn writer_as_given(
     options: WriteOptions,
 ) -> Result<TableWriter, SqlError> {
     let plan = {
-        let environment = SessionEnvironment::new(session, frame)?;
+        let environment = SessionEnvironment::new(session, frame);
         WritePlan::new(Arc::clone(&table.definition), &query::Binder::new(&environment))?
     };
     let references = references::references_of(session, table)?;

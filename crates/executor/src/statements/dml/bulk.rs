@@ -131,7 +131,7 @@ pub(crate) fn begin_load(
         table = destination::writable(session, &target.table)?;
     }
     let plan = {
-        let environment = SessionEnvironment::new(session, &frame)?;
+        let environment = SessionEnvironment::new(session, &frame);
         WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
     };
     let mut kept = None;

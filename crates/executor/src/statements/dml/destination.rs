@@ -57,7 +57,7 @@ pub(crate) fn writer_with(
     fresh: bool,
 ) -> Result<TableWriter, SqlError> {
     let plan = {
-        let environment = SessionEnvironment::new(session, frame)?;
+        let environment = SessionEnvironment::new(session, frame);
         WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
     };
     // A statement that changes rows has locked them.

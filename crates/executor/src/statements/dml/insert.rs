@@ -353,7 +353,7 @@ async fn values_of(
         value_count_matches(row.len(), targets.len(), listed)?;
     }
     let plan = {
-        let environment = SessionEnvironment::new(session, frame)?;
+        let environment = SessionEnvironment::new(session, frame);
         WritePlan::new(Arc::new(table.clone()), &Binder::new(&environment))?
     };
     let instance = Arc::clone(&session.instance);
@@ -362,7 +362,7 @@ async fn values_of(
         let mut values = Vec::with_capacity(rows.len());
         let mut types: Vec<SqlType> = Vec::with_capacity(rows.len());
         let bound = {
-            let environment = SessionEnvironment::new(session, frame)?;
+            let environment = SessionEnvironment::new(session, frame);
             let binder = Binder::new(&environment);
             let bind = |row: &Vec<Option<Expr>>| match row.get(index).and_then(Option::as_ref) {
                 Some(expr) => binder.listed_value(expr, &Scope::empty()).map(Some),

@@ -164,7 +164,7 @@ pub(crate) fn bind_rows(
     items: &[SelectItem],
     frame: &Frame,
 ) -> Result<BoundQuery, SqlError> {
-    let environment = SessionEnvironment::new(session, frame)?;
+    let environment = SessionEnvironment::new(session, frame);
     Binder::new(&environment).over_rows(rows, items)
 }
 

@@ -29,6 +29,9 @@ pub(crate) fn reference_in<'f>(
             _ => None,
         })
         .collect();
+    if named.is_empty() {
+        return Ok(None);
+    }
     let position = match position_of(session, target, &named, with)? {
         Some(position) => position,
         None => return Ok(None),

@@ -28,7 +28,9 @@ use crate::statements::dml::parallel;
 use crate::statements::dml::parallel::Placing;
 use crate::statements::dml::plain::PlainRows;
 use crate::statements::dml::text_size;
+use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::evaluate;
+use crate::statements::evaluation::evaluate::Chosen;
 use crate::statements::evaluation::isolation;
 use crate::statements::interpreter::transaction;
 
@@ -60,34 +62,40 @@ pub async fn run(
     if isolation::locks_what_it_reads(session) {
         session.placement.leave().await;
     }
-    let bound = evaluate::bind(session, query, frame)?;
-    let kind = frame.done_kind();
-    let schema = exact_schema(&bound.columns);
-    let columns: Vec<tds::Column> = bound.columns.iter().map(|column| column.wire()).collect();
-    let cuts = !output.captures() && text_size::applies(&columns, session.settings.text_size);
-    let shown = if cuts { columns.clone() } else { Vec::new() };
     if session.settings.format_only {
-        output.send(Response::Columns(ResultColumns { columns, schema })).await;
-        output.done(kind, command::SELECT, Some(0)).await;
+        let bound = evaluate::bind(session, query, frame)?;
+        let columns = bound.columns.iter().map(|column| column.wire()).collect();
+        let columns = ResultColumns { columns, schema: exact_schema(&bound.columns) };
+        output.send(Response::Columns(columns)).await;
+        output.done(frame.done_kind(), command::SELECT, Some(0)).await;
         return Ok(());
     }
+    let Chosen { columns: shown, path, bound } =
+        evaluate::choose(query, &SessionEnvironment::new(session, frame))?;
+    let kind = frame.done_kind();
+    let schema = exact_schema(&shown);
+    let columns: Vec<tds::Column> = shown.iter().map(|column| column.wire()).collect();
+    let cuts = !output.captures() && text_size::applies(&columns, session.settings.text_size);
+    let cut = if cuts { columns.clone() } else { Vec::new() };
     let instance = Arc::clone(&session.instance);
-    let path = Path::of(&bound)?;
     if !matches!(path, Path::Simple(_)) {
         session.placement.leave().await;
     }
     let takes_all = session.settings.row_count == 0 && !output.captures() && !cuts;
+    let planned = || bound.ok_or_else(|| SqlError::internal("a query without its plan"));
     let mut stream = match path {
-        Path::Simple(query) => ResultStream::simple(&bound.columns, query, &session.cancellation),
+        Path::Simple(query) => ResultStream::simple(Arc::clone(&schema), query, &session.cancellation),
         Path::Plain(query) if session.takes_page_rows && takes_all => {
             match PlainRows::of(&query, &columns)? {
                 Some(plain) => {
                     return send_plain(session, plain, ResultColumns { columns, schema }, kind, output).await;
                 }
-                None => instance.engine().start_full(bound, &session.cancellation).await?,
+                None => instance.engine().start_full(planned()?, &session.cancellation).await?,
             }
         }
-        Path::Plain(..) | Path::Full => instance.engine().start_full(bound, &session.cancellation).await?,
+        Path::Plain(..) | Path::Full => {
+            instance.engine().start_full(planned()?, &session.cancellation).await?
+        }
     };
     // An error of a row belongs to the result that it was to be in.
     output.send(Response::Columns(ResultColumns { columns, schema })).await;
@@ -98,7 +106,7 @@ pub async fn run(
         output.check()?;
         let left = usize::try_from(limit - rows).unwrap_or(usize::MAX);
         let batch = if batch.num_rows() > left { batch.slice(0, left) } else { batch };
-        let batch = if cuts { text_size::cut(&batch, &shown, session.settings.text_size)? } else { batch };
+        let batch = if cuts { text_size::cut(&batch, &cut, session.settings.text_size)? } else { batch };
         rows += batch.num_rows() as u64;
         if batch.num_rows() > 0 {
             output.send(Response::Batch(batch)).await;

@@ -8,8 +8,8 @@ use databases::catalogue::{TableDefinition, same_name};
 use databases::storage::{Reads, RowLocator};
 use databases::store_error::store_error;
 use query::{
-    Binder, BoundTable, Datum, Environment, Located, OutputColumn, Path, ResultStream, ScalarFunction,
-    StoredTable, TableFunction, ViewQuery, exact_schema,
+    BoundTable, Datum, Environment, Located, OutputColumn, Path, ResultStream, ScalarFunction, StoredTable,
+    TableFunction, ViewQuery, exact_schema,
 };
 use tds::SqlType;
 use tsql::ObjectName;
@@ -84,7 +84,7 @@ impl Environment for WithTables<'_> {
         self.inner.variable(name)
     }
 
-    fn facts(&self) -> Arc<dyn query::Facts> {
+    fn facts(&self) -> Result<Arc<dyn query::Facts>, SqlError> {
         self.inner.facts()
     }
 }
@@ -316,21 +316,21 @@ async fn choose_among(
     select: Select,
     frame: &Frame,
 ) -> Result<Chosen, SqlError> {
-    let bound = {
-        let environment = SessionEnvironment::new(session, frame)?;
+    let evaluate::Chosen { mut columns, path, bound } = {
+        let environment = SessionEnvironment::new(session, frame);
         let environment = WithTables { inner: environment, tables: vec![(TARGET, table)] };
         let mut items = vec![SelectItem::Value { expr: target.row(), alias: None }];
         items.extend(select.items);
         let select = Select { items, ..select };
         let query = Query { with: target.with.clone(), ..Query::select(select) };
-        Binder::new(&environment).query(&query, None)?
+        evaluate::choose(&query, &environment)?
     };
-    let schema = exact_schema(&bound.columns);
-    let mut columns = bound.columns.clone();
+    let schema = exact_schema(&columns);
     let instance = Arc::clone(&session.instance);
-    let stream = match Path::of(&bound)? {
-        Path::Simple(query) => ResultStream::simple(&bound.columns, query, &session.cancellation),
+    let stream = match path {
+        Path::Simple(query) => ResultStream::simple(Arc::clone(&schema), query, &session.cancellation),
         Path::Plain(..) | Path::Full => {
+            let bound = bound.ok_or_else(|| SqlError::internal("a query without its plan"))?;
             tries::leave(session).await;
             instance.engine().start_full(bound, &session.cancellation).await?
         }

@@ -39,7 +39,8 @@ use crate::statements::evaluation::resolve;
 pub(crate) struct SessionEnvironment<'a> {
     session: &'a Session,
     frame: &'a Frame,
-    facts: Arc<Facts>,
+    /// Found when something first asks for them.
+    facts: OnceCell<Arc<Facts>>,
     /// Stored tables that were asked for.
     tables: RefCell<Vec<(Place, TableId)>>,
     /// A function of the user's own was asked for, whose body may read any table.
@@ -47,11 +48,20 @@ pub(crate) struct SessionEnvironment<'a> {
 }
 
 impl<'a> SessionEnvironment<'a> {
-    /// Errors: 596 if the catalogue of databases cannot be read.
-    pub fn new(session: &'a Session, frame: &'a Frame) -> Result<Self, SqlError> {
-        let facts = Arc::new(facts_of(session, frame)?);
+    pub fn new(session: &'a Session, frame: &'a Frame) -> Self {
         let (tables, calls) = (RefCell::default(), Cell::new(false));
-        Ok(SessionEnvironment { session, frame, facts, tables, calls })
+        SessionEnvironment { session, frame, facts: OnceCell::new(), tables, calls }
+    }
+
+    /// Errors: 596 if the catalogue of databases cannot be read.
+    fn known_facts(&self) -> Result<&Arc<Facts>, SqlError> {
+        match self.facts.get() {
+            Some(facts) => Ok(facts),
+            None => {
+                let facts = Arc::new(facts_of(self.session, self.frame)?);
+                Ok(self.facts.get_or_init(|| facts))
+            }
+        }
     }
 
     /// Returns true if a bound expression may read a table, directly or within a function.
@@ -60,8 +70,9 @@ impl<'a> SessionEnvironment<'a> {
     }
 
     fn view(&self, name: &ObjectName) -> Result<Option<BoundTable>, SqlError> {
+        let facts = self.known_facts()?;
         let database = match &name.database {
-            Some(database) => match self.facts.directory.database(database) {
+            Some(database) => match facts.directory.database(database) {
                 Some(database) => database.name.clone(),
                 None => return Ok(None),
             },
@@ -69,7 +80,6 @@ impl<'a> SessionEnvironment<'a> {
         };
         let tables = self.session.work.view();
         let known = OnceCell::new();
-        let facts = &self.facts;
         let rows = move |object_id: i32| {
             let known: &HashMap<i32, u64> = known.get_or_init(|| {
                 let tables = facts.noted(tables.tables());
@@ -80,9 +90,9 @@ impl<'a> SessionEnvironment<'a> {
         let partition_rows = |table: &TableDefinition, ranges: &PartitionRanges, column: &str| {
             partition_number::rows_of_partitions(self.session, table, ranges, column)
         };
-        let context = Context::new(&self.facts, &database, &rows, &partition_rows);
+        let context = Context::new(facts, &database, &rows, &partition_rows);
         match system_views::view(name.schema.as_deref().unwrap_or(""), &name.name, &context) {
-            Some(view) => self.facts.checked(view)?.into_table().map(Some),
+            Some(view) => facts.checked(view)?.into_table().map(Some),
             None => Ok(None),
         }
     }
@@ -183,7 +193,7 @@ impl Environment for SessionEnvironment<'_> {
     }
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
-        if let Some(function) = system_views::function(name, &self.session.database, &self.facts) {
+        if let Some(function) = system_views::function(name, &self.session.database, self.known_facts()?) {
             return Ok(function);
         }
         if let Some(function) = function::describing_function(self.session, name)? {
@@ -207,8 +217,9 @@ impl Environment for SessionEnvironment<'_> {
         self.frame.variable(name).ok_or_else(|| errors::UNDECLARED_VARIABLE.with([name]))
     }
 
-    fn facts(&self) -> Arc<dyn query::Facts> {
-        Arc::<Facts>::clone(&self.facts)
+    fn facts(&self) -> Result<Arc<dyn query::Facts>, SqlError> {
+        let facts: Arc<Facts> = Arc::clone(self.known_facts()?);
+        Ok(facts)
     }
 }
 

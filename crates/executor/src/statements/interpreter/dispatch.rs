@@ -171,7 +171,7 @@ fn boxed<'a>(
     Box::pin(dispatch(session, statement, frame, output))
 }
 
-/// Calls the function that runs the statement.
+/// Calls the function that runs the statement. Large futures have boxes of their own, so that the state of a small statement stays small.
 async fn dispatch(
     session: &mut Session,
     statement: &Statement,
@@ -200,19 +200,19 @@ async fn dispatch(
         Kind::Return(value) => return values::return_value(session, value.as_ref(), frame).await,
         Kind::Throw(thrown) => return Err(thrown_error(session, thrown.as_ref(), frame).await?),
         Kind::Execute(execute) => {
-            return goes_on(execute::execute_procedure(session, execute, frame, output).await?);
+            return goes_on(Box::pin(execute::execute_procedure(session, execute, frame, output)).await?);
         }
         Kind::ExecuteText(text) => return goes_on(run_text_of(session, text, frame, output).await?),
         Kind::Unsupported(error) => return Err(error.as_ref().clone()),
         // Statements that read and change rows.
-        Kind::Query(query) => select::run(session, query, frame, output).await?,
-        Kind::Insert(insert) => insert::run(session, insert, frame, output).await?,
-        Kind::Update(update) => modify::run_update(session, update, frame, output).await?,
-        Kind::Delete(delete) => modify::run_delete(session, delete, frame, output).await?,
-        Kind::Merge(merge) => merge::run(session, merge, frame, output).await?,
-        Kind::InsertBulk(insert) => bulk::run(session, insert, frame, output).await?,
-        Kind::BulkInsert(insert) => bulk_insert::run(session, insert, line, frame, output).await?,
-        Kind::Cursor(statement) => cursor::run(session, statement, frame, output).await?,
+        Kind::Query(query) => Box::pin(select::run(session, query, frame, output)).await?,
+        Kind::Insert(insert) => Box::pin(insert::run(session, insert, frame, output)).await?,
+        Kind::Update(update) => Box::pin(modify::run_update(session, update, frame, output)).await?,
+        Kind::Delete(delete) => Box::pin(modify::run_delete(session, delete, frame, output)).await?,
+        Kind::Merge(merge) => Box::pin(merge::run(session, merge, frame, output)).await?,
+        Kind::InsertBulk(insert) => Box::pin(bulk::run(session, insert, frame, output)).await?,
+        Kind::BulkInsert(insert) => Box::pin(bulk_insert::run(session, insert, line, frame, output)).await?,
+        Kind::Cursor(statement) => Box::pin(cursor::run(session, statement, frame, output)).await?,
         Kind::BeginTransaction(_) | Kind::Commit | Kind::Rollback(_) | Kind::Save(_) => {
             transaction::run(session, &statement.kind, frame, output).await?
         }
@@ -231,9 +231,11 @@ async fn dispatch(
         }
         Kind::WaitForDelay(delay) => messages::wait_for_delay(session, delay, frame, output).await?,
         Kind::Nothing => output.done(frame.done_kind(), command::OTHER, None).await,
-        Kind::Administration(statement) => administer::run(session, statement, frame, output).await?,
+        Kind::Administration(statement) => {
+            Box::pin(administer::run(session, statement, frame, output)).await?
+        }
         // Statements that declare objects of a database.
-        other => define::run_and_tell(session, other, frame, output).await?,
+        other => Box::pin(define::run_and_tell(session, other, frame, output)).await?,
     }
     if counts_nothing(&statement.kind) {
         session.last.rows = 0;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 mod chosen;
 mod joined;
+mod unplanned;
 
 use crate::bind::plan_error;
 use crate::grouping::{Grouping, has_one_form};
@@ -38,6 +39,7 @@ use tsql::SqlError;
 
 use chosen::chosen;
 use joined::{Joining, Kind, joined};
+pub use unplanned::without_plan;
 
 /// Rows of a table beyond which the planner is worth its time.
 const TABLE_ROWS_MAX: u64 = 8192;
