@@ -17,8 +17,10 @@ use super::super::arithmetic::checked_float;
 use super::super::collation::{is_lossy, key};
 use super::super::convert::{length_limit, text_length, type_name};
 use super::super::distinct_spread::distinct_spread;
+use super::super::first_of_group::first_of_group;
 use super::super::functions::{self, Aggregate as Kind, Kernel, Written};
-use super::super::typed::{Typed, call};
+use super::super::kernels;
+use super::super::typed::{Typed, call, call_by_column};
 use super::super::types::{as_decimal, bounded_decimal, is_integer};
 use super::clause::{Clause, misplaced_aggregate, not_grouped};
 use super::scope::{InnerAggregates, outer, reference};
@@ -166,10 +168,9 @@ pub(super) fn aggregate(
     })
 }
 
-/// Returns the first of a group's values by key: what MIN and MAX of text, and DISTINCT, show.
-pub(super) fn first_by_key(value: &Typed, ascending: bool) -> Expr {
-    let order = vec![Sort::new(key(value), ascending, !ascending)];
-    aggregate(engine_aggregates::first_last::first_value_udaf(), vec![value.expr.clone()], false, order)
+/// What a group of equal keys, and DISTINCT, shows: the value of its first row.
+pub(super) fn first_of(value: &Typed) -> Expr {
+    aggregate(first_of_group(), vec![value.expr.clone()], false, Vec::new())
 }
 
 /// A bound aggregate.
@@ -209,7 +210,8 @@ pub(super) fn of_engine(value: Typed, result: &SqlType, name: &str) -> Result<Ty
 fn cut_quotient(value: Typed, from: u8, to: u8) -> Typed {
     let result = SqlType::Numeric { precision: 38, scale: to };
     let divisor = POWERS_OF_TEN.get(usize::from(from - to)).copied().unwrap_or(1);
-    call(&format!("cut_from_{from}_to_{to}"), vec![value], result, move |values| {
+    let form = Some(kernels::cut(divisor, &result));
+    call_by_column(&format!("cut_from_{from}_to_{to}"), vec![value], result, form, move |values| {
         Ok(match values {
             [Datum::Decimal(units)] => Datum::Decimal(units / divisor),
             _ => Datum::Null,

@@ -9,7 +9,7 @@ use tds::SqlType;
 use super::super::Datum;
 use super::super::collation::{is_lossy, key};
 use super::super::typed::{Typed, call};
-use super::aggregate::{Grouping, first_by_key};
+use super::aggregate::{Grouping, first_of};
 use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
@@ -46,7 +46,7 @@ impl Binder<'_> {
             // Grouped by its key; one of the group's values is shown.
             group_exprs.push(key(below).alias(self.fresh()));
             let first = self.fresh();
-            aggregates.push(first_by_key(below, true).alias(&first));
+            aggregates.push(first_of(below).alias(&first));
             let shown = match sets {
                 None => reference(&first),
                 Some(_) => when(left_out(position, width), lit(datafusion::common::ScalarValue::Null))

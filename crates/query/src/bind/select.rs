@@ -11,7 +11,7 @@ use super::super::collation::{is_lossy, key};
 use super::super::convert::type_name;
 use super::super::rows_as_text::TextColumn;
 use super::super::typed::Typed;
-use super::aggregate::{Grouping, first_by_key, has_own_aggregate};
+use super::aggregate::{Grouping, first_of, has_own_aggregate};
 use super::clause::{Clause, not_grouped};
 use super::for_clause::is_nested;
 use super::scope::{InnerAggregates, natural_name, reference};
@@ -167,7 +167,7 @@ impl Binder<'_> {
             if is_lossy(value) {
                 groups.push(key(value).alias(self.fresh()));
                 let first = self.fresh();
-                firsts.push((name, first.clone(), first_by_key(value, true).alias(first)));
+                firsts.push((name, first.clone(), first_of(value).alias(first)));
             } else {
                 groups.push(value.expr.clone());
             }

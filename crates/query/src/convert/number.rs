@@ -100,7 +100,12 @@ pub fn decimal_text(units: i128, scale: u8) -> String {
 pub fn rescale(units: i128, from_scale: u8, to_scale: u8) -> Option<i128> {
     let power = |places: u8| POWERS_OF_TEN.get(usize::from(places)).copied();
     let Some(places) = from_scale.checked_sub(to_scale) else {
-        return units.checked_mul(power(to_scale - from_scale)?);
+        let factor = power(to_scale - from_scale)?;
+        // The product of two words is never too long.
+        return match (i64::try_from(units), i64::try_from(factor)) {
+            (Ok(units), Ok(factor)) => Some(i128::from(units) * i128::from(factor)),
+            _ => units.checked_mul(factor),
+        };
     };
     let divisor = power(places)?;
     // The division of two words takes many times as long.

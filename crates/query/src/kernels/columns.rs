@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, StringArray};
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Decimal128Type};
 use datafusion::common::Result as PlanResult;
 use datafusion::logical_expr::ColumnarValue;
 use tds::{CodePage, SqlType};
@@ -141,6 +141,16 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// An argument that is a decimal or money; None if it is something else, and for NULL as a constant.
+    pub fn units(&self, at: usize) -> Option<Units<'_>> {
+        let argument = self.arguments.get(at)?;
+        let array = argument.array.as_primitive_opt::<Decimal128Type>().filter(|_| argument.is_sound)?;
+        match argument.is_constant {
+            false => Some(Units::Column(array)),
+            true => array.iter().next().flatten().map(Units::Constant),
+        }
+    }
+
     /// Returns the rows for which an argument is NULL; `None` if there are none.
     pub fn nulls(&self) -> Option<NullBuffer> {
         self.arguments.iter().fold(None, |nulls, argument| {
@@ -192,6 +202,15 @@ impl<'a> Texts<'a> {
         };
         usize::try_from(length).unwrap_or_default()
     }
+}
+
+/// An argument that is a decimal or money, in units of its scale.
+#[derive(Clone, Copy)]
+pub(crate) enum Units<'a> {
+    /// The same for all rows.
+    Constant(i128),
+    /// One for each row.
+    Column(&'a Decimal128Array),
 }
 
 /// An argument that is a whole number.

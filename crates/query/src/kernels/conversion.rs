@@ -9,6 +9,7 @@ use rows::text::write;
 use tds::{CodePage, SqlType};
 
 use super::ColumnForm;
+use super::decimals::{limit_of, whole_as_decimal};
 use super::passes::{LONG_BYTES, pieces, texts, values};
 use crate::convert::{in_code_page, length_limit, of_text, rescale, text_length};
 use crate::datum::{Datum, data_type};
@@ -30,6 +31,7 @@ pub(crate) fn conversion(
         }
         (false, true) => to_text(from, to, style),
         _ if from.is_decimal() && to.is_decimal() => rescaled(from, to.clone()),
+        _ if is_integer(from) && to.is_decimal() => whole_as_decimal(to),
         _ => None,
     }
 }
@@ -122,23 +124,25 @@ fn to_text(from: &SqlType, to: &SqlType, style: i32) -> Option<ColumnForm> {
 
 /// Converts a decimal to a decimal of another shape.
 fn rescaled(from: &SqlType, to: SqlType) -> Option<ColumnForm> {
-    let (_, from_scale) = as_decimal(from)?;
-    let (_, to_scale) = as_decimal(&to)?;
+    let (from_precision, from_scale) = as_decimal(from)?;
+    let (to_precision, to_scale) = as_decimal(&to)?;
+    // Every value of the one type is one of the other, in the same units.
+    let is_wider = from_scale == to_scale && from_precision <= to_precision;
+    let limit = limit_of(&to);
     Some(Arc::new(move |columns| {
         let Some(array) = columns.array(0).and_then(|array| array.as_primitive_opt::<Decimal128Type>())
         else {
             return Ok(None);
         };
         running::check()?;
+        if is_wider {
+            return Ok(Some(Arc::new(array.clone().with_data_type(data_type(&to)))));
+        }
         let mut units = Vec::with_capacity(array.len());
-        for row in 0..array.len() {
-            if array.is_null(row) {
-                units.push(0);
-                continue;
-            }
-            let value = rescale(array.value(row), from_scale, to_scale).map(Datum::Decimal);
-            match value {
-                Some(Datum::Decimal(value)) if Datum::Decimal(value).check(&to).is_ok() => units.push(value),
+        for (row, value) in array.values().iter().enumerate() {
+            match rescale(*value, from_scale, to_scale) {
+                Some(value) if value.unsigned_abs() < limit => units.push(value),
+                _ if array.is_null(row) => units.push(0),
                 // The value form tells what a value is that does not fit.
                 _ => return Ok(None),
             }

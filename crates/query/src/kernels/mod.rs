@@ -6,6 +6,7 @@
 
 mod columns;
 mod conversion;
+mod decimals;
 mod joins;
 mod letter_case;
 mod passes;
@@ -21,6 +22,7 @@ use tsql::SqlError;
 
 pub(crate) use columns::{Columns, ValueForm};
 pub(crate) use conversion::conversion;
+pub(crate) use decimals::{cut, negation, operation};
 pub(crate) use joins::{concatenated, joined, replaced};
 pub(crate) use letter_case::{LetterCase, cased};
 pub(crate) use pieces::{end_of, length, substring, trimmed, window};

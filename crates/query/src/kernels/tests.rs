@@ -110,6 +110,51 @@ const EXPRESSIONS: &[&str] = &[
     "CAST(long AS decimal(38,0))",
     "TRY_CAST(long AS decimal(20,2))",
     "TRY_CAST(long AS decimal(38,20))",
+    "CAST(price AS decimal(38,2))",
+    "CAST(price AS decimal(12,2))",
+    "CAST(i AS decimal(12,2))",
+    "CAST(i AS decimal(4,0))",
+    "TRY_CAST(g AS decimal(20,3))",
+    "CAST(small AS decimal(38,38))",
+    "TRY_CAST(g AS decimal(38,20))",
+    "price + price",
+    "price - money",
+    "money + long",
+    "long - long",
+    "long + price",
+    "price * price",
+    "price * (1 - rate)",
+    "price * (1 - rate) * (1 + rate)",
+    "money * long",
+    "long * long",
+    "long * rate",
+    "price / rate",
+    "price / NULLIF(rate, 0)",
+    "money / NULLIF(long, 0)",
+    "long / price",
+    "1 / long",
+    "price / 7.0",
+    "100.00 * price / NULLIF(money, 0)",
+    "price % NULLIF(rate, 0)",
+    "long % 7",
+    "i * price",
+    "g * money",
+    "g + price",
+    "0.2 * price",
+    "-price",
+    "-long",
+    "-cash",
+    "-change",
+    "cash + cash",
+    "cash - cash",
+    "cash * cash",
+    "cash / NULLIF(cash, 0)",
+    "cash / change",
+    "cash % NULLIF(change, 0)",
+    "change * change",
+    "change + change",
+    "cash * 1.5",
+    "CAST(g AS float) / NULLIF(CAST(g AS float) / NULLIF(i, 0), 0) + 0.0 * price",
 ];
 
 /// Texts of which values are made.
@@ -214,6 +259,14 @@ impl Random {
             SqlType::BigInt => Datum::Int(number as i64),
             SqlType::SmallInt => Datum::Int(self.below(9) as i64 - 1),
             SqlType::Decimal { precision, .. } => Datum::Decimal(number % 10_i128.pow(u32::from(*precision))),
+            SqlType::Money if self.below(3) == 0 => {
+                Datum::Decimal([i64::MIN, i64::MAX, 0][self.below(3)].into())
+            }
+            SqlType::Money => Datum::Decimal(i128::from(number as i64 >> self.below(60))),
+            SqlType::SmallMoney if self.below(3) == 0 => {
+                Datum::Decimal([i32::MIN, i32::MAX, 0][self.below(3)].into())
+            }
+            SqlType::SmallMoney => Datum::Decimal(i128::from(number as i32 >> self.below(28))),
             SqlType::Date => Datum::Date(self.below(3_652_059) as i64),
             _ => Datum::Text(self.text()),
         }
@@ -240,6 +293,10 @@ fn columns() -> Vec<OutputColumn> {
         OutputColumn::expression("money", SqlType::Decimal { precision: 18, scale: 4 }, true),
         OutputColumn::expression("long", SqlType::Decimal { precision: 38, scale: 10 }, true),
         OutputColumn::expression("d", SqlType::Date, true),
+        OutputColumn::expression("price", SqlType::Decimal { precision: 15, scale: 2 }, true),
+        OutputColumn::expression("rate", SqlType::Decimal { precision: 3, scale: 2 }, true),
+        OutputColumn::expression("cash", SqlType::Money, true),
+        OutputColumn::expression("change", SqlType::SmallMoney, true),
     ]
 }
 

@@ -18,6 +18,7 @@ use datafusion::physical_expr::expressions::Column;
 use tsql::SqlError;
 
 use crate::bind::plan_error;
+use crate::first_of_group::FIRST_OF_GROUP;
 use crate::lazy_logic::lazy_value;
 use crate::scalar::sql_error_of;
 
@@ -55,7 +56,8 @@ impl Grouping {
                 _ => return Ok(None),
             };
             let of = &call.params;
-            if of.distinct || of.filter.is_some() || !of.order_by.is_empty() || of.null_treatment.is_some() {
+            let is_plain = of.order_by.is_empty() && of.null_treatment.is_none() && of.filter.is_none();
+            if of.distinct || !is_plain || call.func.name() == FIRST_OF_GROUP {
                 return Ok(None);
             }
             let mut fields = Vec::with_capacity(of.args.len());

@@ -4,6 +4,7 @@ pub(crate) mod attentive;
 pub(crate) mod cross_joins;
 pub(crate) mod distinct_spread;
 pub(crate) mod extreme;
+pub(crate) mod first_of_group;
 pub(crate) mod grouping;
 pub(crate) mod guarded_filters;
 pub(crate) mod in_order;

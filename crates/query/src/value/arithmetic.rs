@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::kernels::numeric;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use arrow::error::ArrowError;
 use rows::text::number::POWERS_OF_TEN;
 use tds::{Length, SqlType};
@@ -12,7 +12,7 @@ use tds::{Length, SqlType};
 use crate::convert::{length_limit, type_name};
 use crate::datum::{DAYS_TO_1900, Datum, TICKS_PER_DAY};
 use crate::functions::growing::ask;
-use crate::kernels::concatenated;
+use crate::kernels::{concatenated, negation, operation};
 use crate::scalar::Scalar;
 use crate::typed::{Typed, call, call_by_column, call_with};
 use crate::types::{self, as_decimal, bounded_decimal, is_integer, is_numeric, is_text};
@@ -79,9 +79,12 @@ pub fn negate(value: Typed) -> Result<Typed, SqlError> {
     if value.sql_type.is_decimal() {
         // Zero of the same shape, so that the precision does not grow.
         let sql_type = value.sql_type.clone();
-        return Ok(call("negate", vec![value], sql_type, |arguments| match arguments.first() {
-            Some(Datum::Decimal(units)) => Ok(Datum::Decimal(-units)),
-            _ => Ok(Datum::Null),
+        let form = Some(negation(&sql_type));
+        return Ok(call_by_column("negate", vec![value], sql_type, form, |arguments| {
+            match arguments.first() {
+                Some(Datum::Decimal(units)) => Ok(Datum::Decimal(-units)),
+                _ => Ok(Datum::Null),
+            }
         }));
     }
     bind(zero, BinaryOperator::Subtract, value)
@@ -250,10 +253,7 @@ fn compute(
     sql_type: &SqlType,
 ) -> Result<ArrayRef, SqlError> {
     let float = matches!(sql_type, SqlType::Float | SqlType::Real);
-    if float
-        && matches!(operator, BinaryOperator::Divide | BinaryOperator::Modulo)
-        && has_zero(left, right, sql_type)?
-    {
+    if float && matches!(operator, BinaryOperator::Divide | BinaryOperator::Modulo) && has_zero(left, right) {
         return Err(errors::DIVIDE_BY_ZERO.error());
     }
     let result = match operator {
@@ -276,20 +276,24 @@ fn compute(
     Ok(result)
 }
 
-fn has_zero(left: &ArrayRef, right: &ArrayRef, sql_type: &SqlType) -> Result<bool, SqlError> {
-    for row in 0..right.len() {
-        let zero = matches!(Datum::read(right, sql_type, row)?, Datum::Float(v) if v == 0.0)
-            || matches!(Datum::read(right, sql_type, row)?, Datum::Real(v) if v == 0.0);
-        if zero && !left.is_null(row) {
-            return Ok(true);
+/// Whether a value is divided by zero.
+fn has_zero(left: &ArrayRef, right: &ArrayRef) -> bool {
+    let zero_at = |row: usize| left.is_valid(row) && right.is_valid(row);
+    match right.data_type() {
+        DataType::Float64 => {
+            let values = right.as_primitive::<Float64Type>().values();
+            values.iter().enumerate().any(|(row, value)| *value == 0.0 && zero_at(row))
         }
+        DataType::Float32 => {
+            let values = right.as_primitive::<Float32Type>().values();
+            values.iter().enumerate().any(|(row, value)| *value == 0.0 && zero_at(row))
+        }
+        _ => false,
     }
-    Ok(false)
 }
 
 /// Returns true if every float of a column is a number. Ignores the values at NULLs.
 pub fn is_finite(array: &dyn Array) -> bool {
-    use arrow::datatypes::{Float32Type, Float64Type};
     match array.data_type() {
         DataType::Float64 => array.as_primitive::<Float64Type>().iter().flatten().all(f64::is_finite),
         DataType::Float32 => array.as_primitive::<Float32Type>().iter().flatten().all(f32::is_finite),
@@ -360,13 +364,12 @@ fn on_decimals(left: Typed, operator: BinaryOperator, right: Typed) -> Result<Ty
         Some((precision, scale)) => (u32::from(scale), precision),
         None => (0, 38),
     };
-    let name = format!("decimal_{operator:?}");
-    Ok(call(&name, vec![left, right], result, move |arguments| match arguments {
-        [Datum::Decimal(left), Datum::Decimal(right)] => {
-            decimal(*left, s1, operator, *right, s2, scale, precision).map(Datum::Decimal)
-        }
-        _ => Ok(Datum::Null),
-    }))
+    Ok(by_units(
+        &format!("decimal_{operator:?}"),
+        [(left, s1), (right, s2)],
+        operator,
+        (result, scale, precision),
+    ))
 }
 
 /// Gives a whole-number literal beside a decimal only the digits it is written with.
@@ -499,12 +502,27 @@ fn on_money(left: Typed, operator: BinaryOperator, right: Typed, common: SqlType
     let (left, right) = (left.cast(&common)?, right.cast(&common)?);
     let name = format!("money_{operator:?}");
     let precision = if common == SqlType::Money { 19 } else { 10 };
-    Ok(call(&name, vec![left, right], common, move |arguments| match arguments {
-        [Datum::Decimal(left), Datum::Decimal(right)] => {
-            decimal(*left, 4, operator, *right, 4, 4, precision).map(Datum::Decimal)
-        }
+    Ok(by_units(&name, [(left, 4), (right, 4)], operator, (common, 4, precision)))
+}
+
+/// A call that computes in the units of both operands, each of which has its scale beside it, and of the result, with its scale and
+/// precision.
+fn by_units(
+    name: &str,
+    [(left, left_scale), (right, right_scale)]: [(Typed, u32); 2],
+    operator: BinaryOperator,
+    (result, scale, precision): (SqlType, u32, u8),
+) -> Typed {
+    let exact = move |left: i128, right: i128| {
+        decimal(left, left_scale, operator, right, right_scale, scale, precision)
+    };
+    let form = operation(operator, (left_scale, right_scale), &result, scale, move |left, right| {
+        exact(left, right).ok()
+    });
+    call_by_column(name, vec![left, right], result, Some(form), move |arguments| match arguments {
+        [Datum::Decimal(left), Datum::Decimal(right)] => exact(*left, *right).map(Datum::Decimal),
         _ => Ok(Datum::Null),
-    }))
+    })
 }
 
 #[cfg(test)]
