@@ -91,7 +91,7 @@ SELECT FORMAT(CAST('07:35' AS time(0)), N'hh.mm'), FORMAT(CAST('07:35' AS time(0
 ----
 NULL | 07.35 | 07:35:00 | NULL | NULL
 
-SELECT FORMAT(1, 'N', 'de-DE')
+SELECT FORMAT(1, 'N', 'pl-PL')
 ----
 error 9818
 
