@@ -155,6 +155,7 @@ soak: toolchain clients ## Hours of what the tests do in minutes: power cuts, ki
 	BULKWIRE_RESOURCES_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire --test resources -- --nocapture --test-threads 1
 	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire --test end_to_end watchdog -- --nocapture
 	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire --test end_to_end resumed -- --nocapture
+	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire --test end_to_end doubtful_server -- --nocapture
 	BULKWIRE_DAMAGES=1000 cargo test --release --locked -p bulkwire-database-files --test damages
 	MISSPELT=all cargo test --release --locked -p bulkwire-tsql --test misspelt -- --nocapture
 	NESTED_SECONDS=$(SOAK_NESTED) NESTED_SEED=1000000 $(VENV)/bin/python -m pytest -q -s clients/test_nested_statements.py --binaries $(CARGO_TARGET_DIR)/release
