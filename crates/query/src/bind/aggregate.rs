@@ -399,7 +399,7 @@ impl Binder<'_> {
                 Ok(numbers(combined, SqlType::Int, SqlType::Int))
             }
             Kind::ContinuousPercentile | Kind::DiscretePercentile => {
-                self.approximate_percentile(call, kind, scope)
+                super::window::approximate_percentile(self, call, kind, scope)
             }
             Kind::Joined => {
                 let separator = call.arguments.get(1).ok_or_else(missing)?;

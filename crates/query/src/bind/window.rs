@@ -370,22 +370,20 @@ fn percentile_of(
     Ok((value, percentile(continuous, fraction, item.descending)))
 }
 
-impl Binder<'_> {
-    /// APPROX_PERCENTILE_CONT and APPROX_PERCENTILE_DISC: aggregates that are exact here.
-    pub(super) fn approximate_percentile(
-        &self,
-        call: &FunctionCall,
-        kind: Aggregated,
-        scope: &Scope<'_>,
-    ) -> Result<Aggregate, SqlError> {
-        let continuous = kind == Aggregated::ContinuousPercentile;
-        let bound = self.of_clause(Clause::Aggregate, || percentile_of(self, call, continuous, scope));
-        let (value, function) = bound?;
-        let arguments = vec![value.expr.clone(), key(&value)];
-        let expr = super::aggregate::aggregate(function, arguments, false, Vec::new());
-        let (value_type, result) = (value.sql_type.clone(), value.sql_type);
-        Ok(Aggregate { expr, value_type, result, collation: value.collation })
-    }
+/// Binds APPROX_PERCENTILE_CONT and APPROX_PERCENTILE_DISC: aggregates that are exact here.
+pub(super) fn approximate_percentile(
+    binder: &Binder<'_>,
+    call: &FunctionCall,
+    kind: Aggregated,
+    scope: &Scope<'_>,
+) -> Result<Aggregate, SqlError> {
+    let continuous = kind == Aggregated::ContinuousPercentile;
+    let bound = binder.of_clause(Clause::Aggregate, || percentile_of(binder, call, continuous, scope));
+    let (value, function) = bound?;
+    let arguments = vec![value.expr.clone(), key(&value)];
+    let expr = super::aggregate::aggregate(function, arguments, false, Vec::new());
+    let (value_type, result) = (value.sql_type.clone(), value.sql_type);
+    Ok(Aggregate { expr, value_type, result, collation: value.collation })
 }
 
 /// Returns the key of a value that windows are ordered by. Bytes become their digits, because the engine has no ranges

@@ -54,7 +54,7 @@ pub struct Control {
     pub row_counts: Vec<(u32, u64)>,
     /// Transactions over several databases that this one has decided to commit, and whose commits may not be durable in all of them.
     pub decisions: Vec<u64>,
-    /// True if a former build wrote the trees: see [`former_keys`](crate::engine::former_keys).
+    /// True if a former build wrote the trees: see the module `former_keys` of the engine.
     pub former_keys: bool,
 }
 
