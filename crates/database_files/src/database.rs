@@ -14,9 +14,10 @@ use crate::{
     image::{FilePages, Image},
     little_endian::u8_at,
     log::{Unfinished, unfinished_pages},
-    pages::{PAGE_BYTES, PageAddress, header_address, kind},
+    pages::{HEADER_BYTES, PAGE_BYTES, PageAddress, header_address, kind},
     random_access::ReadAt,
     reading::TableReader,
+    records::FixedVar,
     scan::{PagesOfRowset, Scan},
 };
 
@@ -182,6 +183,7 @@ fn streams_of(stripes: &[Media], set: usize) -> Vec<(Arc<dyn ReadAt>, DataStream
 fn image_of_files(name: &str, sources: Vec<Arc<dyn ReadAt>>) -> Result<Image> {
     let mut files = BTreeMap::new();
     let mut kept: Vec<Arc<dyn ReadAt>> = Vec::new();
+    let mut database = None;
     for source in sources {
         let mut pages = vec![0; 2 * PAGE_BYTES];
         source
@@ -194,6 +196,11 @@ fn image_of_files(name: &str, sources: Vec<Arc<dyn ReadAt>>) -> Result<Image> {
             .ok_or_else(|| wrong("it is neither a data file (.mdf, .ndf) nor a backup of SQL Server"))?;
         if u8_at(&pages, PAGE_BYTES + 1) != Some(kind::PFS) {
             continue;
+        }
+        let binding =
+            binding_of(&pages).ok_or_else(|| wrong("its header has no identity of the database"))?;
+        if *database.get_or_insert_with(|| binding.clone()) != binding {
+            return Err(wrong("it belongs to another database than the files before it"));
         }
         let pages = FilePages::Whole { source: kept.len() as u32 };
         if files.insert(header.file, pages).is_some() {
@@ -208,6 +215,13 @@ fn image_of_files(name: &str, sources: Vec<Arc<dyn ReadAt>>) -> Result<Image> {
             Err(FileError::new(name, "", Reason::Incomplete(text)))
         }
     }
+}
+
+/// Returns the identity that all files of a database have in their headers: the first variable column of the record there.
+fn binding_of(header: &[u8]) -> Option<Vec<u8>> {
+    let record = FixedVar::parse(header.get(HEADER_BYTES..PAGE_BYTES)?)?;
+    let (binding, _) = record.variable(0)?;
+    (binding.len() == 16).then(|| binding.to_vec())
 }
 
 /// Finds the pages of backups.

@@ -9,12 +9,17 @@ use super::{BackupSet, Media, blocks::read, media::DataStream};
 use crate::{
     error::{FileError, Reason, Result, malformed},
     image::{ExtentPlace, FilePages},
-    pages::{Bitmap, EXTENT_BYTES, EXTENT_PAGES, EXTENTS_PER_MAP, PAGE_BYTES, Page, header_address, kind},
+    pages::{
+        Bitmap, EXTENT_BYTES, EXTENT_PAGES, EXTENTS_PER_MAP, PAGE_BYTES, Page, PageAddress, header_address,
+        kind,
+    },
 };
 
 /// Page of the first frame that maps used extents.
 const GAM_PAGE: usize = 2;
-/// Page of the first frame that maps extents changed since the full backup.
+/// How a frame begins that only fills the stream up.
+const FILLER: [u8; 2] = [0x01, 0x65];
+/// Page of each interval's first frame that maps extents changed since the full backup.
 const DIFFERENTIAL_MAP_PAGE: usize = 6;
 
 /// Extents of each file, by number.
@@ -36,7 +41,7 @@ pub(crate) fn place_frames(
             let mut frames = Frames::new(media, streams, first_source + index);
             match stripes.len() == 1 && group == 0 {
                 true => place_by_maps(&mut frames, set, &mut placed)?,
-                false => place_by_headers(&mut frames, &mut placed)?,
+                false => place_by_headers(&mut frames, &mut placed, group > 0)?,
             }
         }
     }
@@ -74,12 +79,32 @@ fn place_by_maps(frames: &mut Frames<'_>, set: &BackupSet, placed: &mut Placed) 
 }
 
 /// Places the frames of a stripe, or of what was read again at the end: their headers say which extents they are.
-fn place_by_headers(frames: &mut Frames<'_>, placed: &mut Placed) -> Result<()> {
+///
+/// Pages that are not used may keep headers of another time, so frames must come in order, each extent once. `placed` has those of
+/// other stripes; what is read again replaces them.
+fn place_by_headers(frames: &mut Frames<'_>, placed: &mut Placed, is_read_again: bool) -> Result<()> {
+    let mut last = None;
     while let Some(place) = frames.next() {
         let bytes = frames.bytes(place, 0, EXTENT_BYTES as usize)?;
-        if let Some((file, extent)) = common_address(&bytes) {
-            placed.entry(file).or_default().insert(extent, place);
+        if bytes.starts_with(&FILLER) && PageAddress::at(&bytes, 32).is_some_and(PageAddress::is_none) {
+            continue;
         }
+        let Some((file, extent)) = common_address(&bytes) else {
+            if is_read_again {
+                return Err(frames.error(malformed("no header says which extent was read again")));
+            }
+            // No page of it is in use: one that is has a header.
+            continue;
+        };
+        let extents = placed.entry(file).or_default();
+        let is_known = extents.contains_key(&extent);
+        if is_known != is_read_again || last.is_some_and(|last| last >= (file, extent)) {
+            let text =
+                format!("the headers of extent {extent} of file {file} are out of order or come twice");
+            return Err(frames.error(malformed(text)));
+        }
+        last = Some((file, extent));
+        extents.insert(extent, place);
     }
     Ok(())
 }
@@ -129,11 +154,11 @@ impl<'a> Frames<'a> {
 
     /// Returns the extents of a map's interval, whose first frame stands at `first`.
     fn extents_of_map(&self, first: ExtentPlace, interval: u32, is_differential: bool) -> Result<Vec<u32>> {
-        // The first interval begins with the file's header and the PFS; others begin with their maps.
-        let before = if interval == 0 { 0 } else { GAM_PAGE };
-        let (page, wanted) = match is_differential {
-            true => (DIFFERENTIAL_MAP_PAGE - before, kind::DIFFERENTIAL_MAP),
-            false => (GAM_PAGE - before, kind::GAM),
+        let (page, wanted) = match (is_differential, interval) {
+            (true, _) => (DIFFERENTIAL_MAP_PAGE, kind::DIFFERENTIAL_MAP),
+            // The first interval begins with the file's header and the PFS, others with this map.
+            (false, 0) => (GAM_PAGE, kind::GAM),
+            (false, _) => (0, kind::GAM),
         };
         let bytes = self.bytes(first, page * PAGE_BYTES, PAGE_BYTES)?;
         let boxed = <Box<[u8; PAGE_BYTES]>>::try_from(bytes.into_boxed_slice());

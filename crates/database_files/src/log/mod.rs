@@ -76,6 +76,10 @@ pub(crate) fn unfinished_pages(image: &Image, stripes: &[Media], set: usize) -> 
             read_piece(media, piece.at, piece.length, of_set, &mut records)?;
         }
     }
+    if !records.iter().any(|record| record.lsn == of_set.first_lsn) {
+        let text = format!("the log in it does not begin at {}, as it says", of_set.first_lsn);
+        return Err(FileError::new(image.name(), "the log", Reason::Incomplete(text)));
+    }
     let is_quiet = records.iter().all(|record| operation::CHECKPOINTS.contains(&record.operation));
     if is_quiet && of_set.first_lsn == of_set.checkpoint_lsn {
         return Ok(Unfinished::none());
