@@ -60,6 +60,10 @@ impl PagedDatabase {
         }
         let opened = match (backups.is_empty(), data_files.is_empty()) {
             (false, true) => image_of_backups(&name, backups, set)?,
+            (true, false) if set.is_some() => {
+                let text = "data files are no backup: the number of one means nothing here".to_owned();
+                return Err(FileError::new(&name, "", Reason::Incomplete(text)));
+            }
             (true, false) => OpenedFiles {
                 image: image_of_files(&name, data_files)?,
                 origin: Origin::DataFiles,

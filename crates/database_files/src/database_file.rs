@@ -40,6 +40,10 @@ impl DatabaseFile {
             return PagedDatabase::open(sources, set).map(Self::Paged);
         }
         match sources.as_slice() {
+            [one, ..] if set.is_some() => {
+                let text = "a package is no backup: the number of one means nothing here".to_owned();
+                Err(FileError::new(one.name(), "", Reason::Incomplete(text)))
+            }
             [one] => Package::open(Arc::clone(one)).map(Self::Package),
             [first, ..] => {
                 let text = "a package is read by itself".to_owned();

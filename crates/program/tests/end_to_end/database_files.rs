@@ -80,7 +80,8 @@ fn what_such_files_cannot_do_is_refused_by_name() {
     fixture.file("shop.bacpac", SHOP);
     fixture.file("empty.bak", "");
     fixture.file("text.mdf", "no pages\n".repeat(4000));
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 9] = [
+        (&["copy", "shop.bacpac#customer", "out.csv", "--backup-set", "2"], "a package is no backup"),
         (
             &["copy", "shop.bacpac", "out.csv"],
             "name a table (shop.bacpac#dbo.orders), or several by --tables",
