@@ -231,7 +231,9 @@ fn normal_json(mut text: String) -> String {
         let mark = format!("\"{field}\":");
         let mut from = 0;
         while let Some(at) = text[from..].find(&mark).map(|at| from + at + mark.len()) {
-            let end = text[at..].find([',', '}']).map_or(text.len(), |end| at + end);
+            // A text may have a comma of its own.
+            let quoted = text[at..].strip_prefix('"').and_then(|rest| rest.find('"')).map(|end| end + 2);
+            let end = quoted.or_else(|| text[at..].find([',', '}'])).map_or(text.len(), |end| at + end);
             if !text[at..].starts_with('{') {
                 text.replace_range(at..end, "#");
             }
