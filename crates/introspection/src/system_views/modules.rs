@@ -10,6 +10,7 @@ use crate::system_views::user_types;
 use crate::view::{View, bit, int, kind, moment, text};
 use databases::catalogue::{Module, ModuleDefinition, ModuleKind, SequenceCache, TableDefinition, same_name};
 use query::system_types::{max_length, precision, scale, system_type};
+use tsql::ast::ModuleBody;
 
 /// Lists the database's modules.
 pub(super) fn of(context: &Context<'_>) -> Vec<Arc<Module>> {
@@ -39,16 +40,20 @@ pub(super) fn objects(context: &Context<'_>, view: &mut View) {
 
 /// Fills sys.views.
 pub(super) fn views(context: &Context<'_>, view: &mut View) {
-    of_kind(context, view, ModuleKind::View);
+    for module in of(context).iter().filter(|module| module.definition.kind == ModuleKind::View) {
+        view.add(named(context, &module.definition));
+        view.set("with_check_option", bit(has_check_option(module)));
+    }
+}
+
+/// Returns true for a view made WITH CHECK OPTION.
+fn has_check_option(module: &Module) -> bool {
+    matches!(module.body(), Ok(Some(ModuleBody::View { check: true, .. })))
 }
 
 /// Fills sys.procedures.
 pub(super) fn procedures(context: &Context<'_>, view: &mut View) {
-    of_kind(context, view, ModuleKind::Procedure);
-}
-
-fn of_kind(context: &Context<'_>, view: &mut View, wanted: ModuleKind) {
-    for module in of(context).iter().filter(|module| module.definition.kind == wanted) {
+    for module in of(context).iter().filter(|module| module.definition.kind == ModuleKind::Procedure) {
         view.add(named(context, &module.definition));
     }
 }
@@ -179,6 +184,7 @@ pub(super) fn standard_views(context: &Context<'_>, view: &mut View) {
             ("TABLE_SCHEMA", text(&module.definition.schema)),
             ("TABLE_NAME", text(&module.definition.name)),
             ("VIEW_DEFINITION", text(&module.definition.text)),
+            ("CHECK_OPTION", text(if has_check_option(module) { "CASCADE" } else { "NONE" })),
         ]);
     }
 }

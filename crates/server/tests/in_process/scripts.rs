@@ -190,6 +190,7 @@ scripts! {
     catalogue
     catalogue_tools
     changed_rows
+    check_option
     checksum
     clients
     clr_types

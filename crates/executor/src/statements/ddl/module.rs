@@ -21,13 +21,14 @@ use crate::statements::ddl::declared_columns;
 use crate::statements::ddl::new_table;
 use crate::statements::ddl::trigger::{attach_trigger, detach_trigger, drop_triggers};
 use crate::statements::ddl::user_type::check_parameters;
+use crate::statements::dml::view::check_updatable;
 use crate::statements::evaluation::declared_type::{Declared, declared_type, describe_declarations};
 use crate::statements::evaluation::evaluate;
 
 /// Runs CREATE, ALTER or CREATE OR ALTER. The objects that a view or inline function names must exist; a procedure is
 /// checked when it runs.
 ///
-/// Errors: 2714, 208, 2010; 443, 444 and 455 for what a function may not do; those of a view's query.
+/// Errors: 2714, 208, 2010; 443, 444 and 455 for what a function may not do; 4510 and those of a view's query.
 pub(crate) fn create_module(
     session: &mut Session,
     create: &CreateModule,
@@ -71,6 +72,9 @@ pub(crate) fn create_module(
         }
         None => new_module(session, name, kind)?,
     };
+    if matches!(create.body, ModuleBody::View { check: true, .. }) && !definition.triggers.is_empty() {
+        return Err(SqlError::unsupported("WITH CHECK OPTION for a view with INSTEAD OF triggers"));
+    }
     definition.kind = kind;
     definition.modified_us = now_us();
     definition.text.clone_from(&create.text);
@@ -280,9 +284,12 @@ fn module_columns(
     frame: &Frame,
 ) -> Result<Vec<ColumnDefinition>, SqlError> {
     match &create.body {
-        ModuleBody::View { check: true, .. } => Err(SqlError::unsupported("WITH CHECK OPTION")),
-        ModuleBody::View { columns, query, .. } => {
-            query_columns(session, &create.name, columns.as_deref(), query, frame)
+        ModuleBody::View { columns, query, check } => {
+            let found = query_columns(session, &create.name, columns.as_deref(), query, frame)?;
+            if *check {
+                check_updatable(session, &create.name, columns.as_deref(), query)?;
+            }
+            Ok(found)
         }
         ModuleBody::InlineFunction { parameters, query } => {
             let mut inner = frame.inner()?;

@@ -1,8 +1,11 @@
 //! Triggers as their tables know them: CREATE, DROP, ENABLE and DISABLE.
 
-use databases::catalogue::{ModuleDefinition, ModuleKind, TableDefinition, Trigger, same_name};
+use std::sync::Arc;
+
+use databases::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, Trigger, same_name};
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::ast::ModuleBody;
 use tsql::module::TriggerEvents;
 
 use crate::session::Session;
@@ -13,14 +16,14 @@ use crate::statements::ddl::redefine;
 /// The table or view of a trigger.
 enum Parent {
     Table(OpenTable),
-    View(databases::storage::TableId, Box<ModuleDefinition>),
+    View(databases::storage::TableId, Arc<Module>, Box<ModuleDefinition>),
 }
 
 impl Parent {
     fn triggers_mut(&mut self) -> Option<&mut Vec<Trigger>> {
         match self {
-            Parent::Table(table) => Some(&mut std::sync::Arc::make_mut(&mut table.definition).triggers),
-            Parent::View(_, view) => Some(&mut view.triggers),
+            Parent::Table(table) => Some(&mut Arc::make_mut(&mut table.definition).triggers),
+            Parent::View(_, _, view) => Some(&mut view.triggers),
         }
     }
 
@@ -31,7 +34,7 @@ impl Parent {
                 let definition = TableDefinition::clone(&table.definition);
                 redefine::redefine(session, &table, &definition)
             }
-            Parent::View(id, view) => module::keep_module(session, id, &view, Place::Shared),
+            Parent::View(id, _, view) => module::keep_module(session, id, &view, Place::Shared),
         }
     }
 }
@@ -46,7 +49,8 @@ fn parent(session: &Session, name: &ObjectName) -> Result<Parent, SqlError> {
     }
     match session.work.find_module(name, &session.database)? {
         Some((id, view)) if view.definition.kind == ModuleKind::View => {
-            Ok(Parent::View(id, Box::new(view.definition.clone())))
+            let definition = Box::new(view.definition.clone());
+            Ok(Parent::View(id, view, definition))
         }
         _ => {
             let text = format!("The object '{name}' does not exist or is invalid for this operation.");
@@ -58,7 +62,7 @@ fn parent(session: &Session, name: &ObjectName) -> Result<Parent, SqlError> {
 /// Makes a new or changed trigger known to its table.
 ///
 /// Errors: 8197 for an unknown table and for an AFTER trigger of a view, 2103 for a trigger of another schema. 2111
-/// is for a second INSTEAD OF trigger, 2113 for one beside a cascading FOREIGN KEY.
+/// is for a second INSTEAD OF trigger, 2112 for one of a view WITH CHECK OPTION, 2113 for one beside a cascading FOREIGN KEY.
 pub(crate) fn attach_trigger(
     session: &mut Session,
     definition: &mut ModuleDefinition,
@@ -72,7 +76,7 @@ pub(crate) fn attach_trigger(
             let table = &table.definition;
             (table.object_id, table.schema.clone(), table.database.clone())
         }
-        Parent::View(_, view) => (view.object_id, view.schema.clone(), view.database.clone()),
+        Parent::View(_, _, view) => (view.object_id, view.schema.clone(), view.database.clone()),
     };
     if !same_name(&schema, &definition.schema) || !same_name(&database, &definition.database) {
         let text = format!(
@@ -131,6 +135,15 @@ fn check_instead(
             );
             return Err(SqlError::new(2113, 16, 1, text));
         }
+    }
+    if let Parent::View(_, view, _) = parent
+        && let Some(ModuleBody::View { check: true, .. }) = view.body()?
+    {
+        let text = format!(
+            "Cannot create trigger '{}' on view '{table}' because the view is defined with CHECK OPTION.",
+            definition.name
+        );
+        return Err(SqlError::new(2112, 16, 1, text));
     }
     let known = parent.triggers_mut().map(std::mem::take).unwrap_or_default();
     let others = || known.iter().filter(|other| other.instead && other.object_id != definition.object_id);

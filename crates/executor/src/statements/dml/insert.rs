@@ -35,12 +35,13 @@ use crate::statements::dml::insert_file::placed;
 use crate::statements::dml::instead::{find_instead, insert_instead};
 use crate::statements::dml::load_note;
 use crate::statements::dml::output_clause;
-use crate::statements::dml::output_clause::{RowSet, Shown};
+use crate::statements::dml::output_clause::{Columns, RowSet, Shown};
 use crate::statements::dml::parallel;
 use crate::statements::dml::parallel::Placing;
 use crate::statements::dml::target;
 use crate::statements::dml::through::Changes;
 use crate::statements::dml::tries;
+use crate::statements::dml::view::ViewCheck;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::evaluate;
@@ -76,14 +77,14 @@ pub async fn run(
         return insert_instead(session, insert, instead, frame, output).await;
     }
     let through = insert_through(session, insert)?;
-    let insert = through.as_ref().unwrap_or(insert);
+    let (insert, check) = through.as_ref().map_or((insert, None), |(insert, check)| (insert, check.as_ref()));
     let table = destination::writable(session, &insert.table)?;
     let defaulted = destination::without_row_version(insert, &table.definition);
     let insert = defaulted.as_ref().unwrap_or(insert);
     check_output(session, &table.definition, &[Event::Insert], insert.output.as_ref())?;
     let kind = frame.done_kind();
     if let InsertSource::Execute(call) = &insert.source {
-        return insert_executed(session, insert, call, frame, output).await;
+        return insert_executed(session, (insert, check), call, frame, output).await;
     }
     let targets = match &insert.source {
         InsertSource::DefaultValues => Vec::new(),
@@ -104,18 +105,18 @@ pub async fn run(
     let definition = Arc::clone(&table.definition);
     let hurries = session.placement.is_on_connection();
     locks::hurry(&session.work, hurries);
-    let mut result = insert_rows(session, insert, table.clone(), &targets, frame).await;
+    let mut result = insert_rows(session, (insert, check), table.clone(), &targets, frame).await;
     if hurries {
         locks::hurry(&session.work, false);
         if result.as_ref().is_err_and(|error| error.number == 1222) {
             // Somebody has a page that it needs: that is waited for elsewhere.
             locks::undo_statement(&mut session.work, &tries.mark)?;
             session.placement.leave().await;
-            result = insert_rows(session, insert, table.clone(), &targets, frame).await;
+            result = insert_rows(session, (insert, check), table.clone(), &targets, frame).await;
         }
     }
     while tries::tries_again(session, &mut tries, result.as_ref().err())? {
-        result = insert_rows(session, insert, table.clone(), &targets, frame).await;
+        result = insert_rows(session, (insert, check), table.clone(), &targets, frame).await;
     }
     let own = result.is_ok() && hold(session);
     session.work.end_statement(&tries.mark, result.is_ok())?;
@@ -161,14 +162,17 @@ async fn stay_or_leave(session: &mut Session, table: &OpenTable) {
     }
 }
 
-/// Redirects the INSERT to the table behind a view or synonym; `None` if it names a table.
-fn insert_through(session: &Session, insert: &Insert) -> Result<Option<Insert>, SqlError> {
+/// Redirects the INSERT to the table behind a view or synonym, with what the view asks of the rows; `None` if it names a table.
+fn insert_through(
+    session: &Session,
+    insert: &Insert,
+) -> Result<Option<(Insert, Option<ViewCheck>)>, SqlError> {
     if insert.table.is_variable() || session.work.find(&insert.table, &session.database)?.is_some() {
         return Ok(None);
     }
     let real = resolve::resolved(session, &insert.table)?;
     let Some(view) = resolve::view_module(session, &real)? else {
-        return Ok((real != insert.table).then(|| Insert { table: real, ..insert.clone() }));
+        return Ok((real != insert.table).then(|| (Insert { table: real, ..insert.clone() }, None)));
     };
     let names: Vec<String> = match &insert.columns {
         Some(names) => names.clone(),
@@ -180,12 +184,12 @@ fn insert_through(session: &Session, insert: &Insert) -> Result<Option<Insert>, 
     let definition = &target.table.definition;
     let table = definition.object_name();
     let output = target.renamed_output(insert.output.as_ref()).or_else(|| insert.output.clone());
-    Ok(Some(Insert { table, columns: Some(columns), output, ..insert.clone() }))
+    Ok(Some((Insert { table, columns: Some(columns), output, ..insert.clone() }, target.check)))
 }
 
 pub(crate) async fn insert_rows(
     session: &mut Session,
-    insert: &Insert,
+    (insert, check): (&Insert, Option<&ViewCheck>),
     table: OpenTable,
     targets: &[usize],
     frame: &Frame,
@@ -193,7 +197,7 @@ pub(crate) async fn insert_rows(
     let width = table.definition.columns.len();
     let mut written = Vec::new();
     let fires = fires(session, &table.definition, &[Event::Insert]) && !insert.ignores_triggers();
-    let keep = insert.output.is_some() || fires;
+    let keep = insert.output.is_some() || fires || check.is_some();
     let limit = target::row_limit(session, insert.top.as_ref(), usize::MAX, frame).await?;
     let mut writer;
     let mut how = None;
@@ -221,6 +225,9 @@ pub(crate) async fn insert_rows(
         }
     }
     writer.finish()?;
+    if let Some(check) = check {
+        check.check(session, &table.definition, &written, frame).await?;
+    }
     if fires {
         note_inserted(session, &table.definition, written.clone());
     }
@@ -398,7 +405,7 @@ async fn values_of(
 /// Runs INSERT … EXECUTE: every result of the call goes into the table.
 async fn insert_executed(
     session: &mut Session,
-    insert: &Insert,
+    (insert, check): (&Insert, Option<&ViewCheck>),
     call: &StatementKind,
     frame: &mut Frame,
     output: &mut Output,
@@ -444,7 +451,7 @@ async fn insert_executed(
     captured.check()?;
     let mark = session.work.start_statement()?;
     session.triggered.clear();
-    let result = insert_results(session, insert, captured, frame);
+    let result = insert_results(session, (insert, check), captured, frame).await;
     let own = result.is_ok() && hold(session);
     session.work.end_statement(&mark, result.is_ok())?;
     let ignored = session.work.take_ignored();
@@ -462,28 +469,33 @@ async fn insert_executed(
     Ok(())
 }
 
-fn insert_results(
+async fn insert_results(
     session: &mut Session,
-    insert: &Insert,
+    (insert, check): (&Insert, Option<&ViewCheck>),
     captured: Captured,
     frame: &Frame,
 ) -> Result<(u64, Option<i64>), SqlError> {
     let (mut rows, mut identity) = (0, None);
+    let mut written = Vec::new();
     let Captured { results, mut memory, .. } = captured;
     for result in results {
         let types: Vec<SqlType> = result.columns.iter().map(|column| column.sql_type().clone()).collect();
         if insert.columns.as_ref().is_some_and(|columns| columns.len() != types.len()) {
             return Err(errors::COLUMN_COUNT_MISMATCH.error());
         }
-        let columns = insert.columns.as_deref();
+        let into = Columns { table: &insert.table, listed: insert.columns.as_deref() };
         // A table in memory may need the room of the rows that it has already.
         let batches = result.batches.into_iter().inspect(|batch| {
             memory.shrink_to(memory.bytes().saturating_sub(batch.get_array_memory_size()));
         });
-        let inserted =
-            output_clause::insert_batches(session, &insert.table, columns, &types, batches, frame)?;
+        let kept = check.is_some().then_some(&mut written);
+        let inserted = output_clause::insert_batches(session, into, &types, batches, kept, frame)?;
         rows += inserted.0;
         identity = inserted.1.or(identity);
+    }
+    if let Some(check) = check {
+        let table = destination::writable(session, &insert.table)?;
+        check.check(session, &table.definition, &written, frame).await?;
     }
     Ok((rows, identity))
 }

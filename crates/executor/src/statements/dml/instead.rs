@@ -190,7 +190,7 @@ async fn inserted_rows(
     variables::put_variable(&mut session.work, UNDER_WAY, made);
     let mark = session.work.start_statement()?;
     let filled = match destination::writable(session, &ObjectName::bare(UNDER_WAY)) {
-        Ok(open) => insert::insert_rows(session, insert, open, &targets, frame).await,
+        Ok(open) => insert::insert_rows(session, (insert, None), open, &targets, frame).await,
         Err(error) => Err(error),
     };
     session.work.end_statement(&mark, filled.is_ok())?;

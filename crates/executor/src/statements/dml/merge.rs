@@ -209,7 +209,14 @@ async fn merge_rows(
     let rows = acts.len() as u64;
     let done = Acts { all: &acts, updated: &updated, inserted: &inserted };
     let shown = merge_output(session, &joined, &changes, done, frame).await?;
+    let written: Vec<RecordBatch> = match &target.check {
+        Some(_) => changes.new.iter().chain(&changes.inserted).cloned().collect(),
+        None => Vec::new(),
+    };
     change::apply(session, changes, writer, "MERGE", frame)?;
+    if let Some(check) = &target.check {
+        check.check(session, &definition, &written, frame).await?;
+    }
     Ok((rows, identity, shown))
 }
 

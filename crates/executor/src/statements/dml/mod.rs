@@ -23,3 +23,4 @@ pub(crate) mod target;
 pub(crate) mod text_size;
 pub(crate) mod through;
 pub(crate) mod tries;
+pub(crate) mod view;

@@ -253,6 +253,9 @@ async fn update_rows(
         changes.new = Some(writer.prepare(updated_rows(&definition, &old, columns))?);
         let new = changes.new.clone();
         change::apply(session, changes, writer, "UPDATE", frame)?;
+        if let Some(check) = &target.check {
+            check.check(session, &definition, &new, frame).await?;
+        }
         note_statement(session, &definition, &[Event::Update], Some(&assigns));
         let picked = Picked { chosen: &chosen, further: values, picks: &picks };
         let shown = update_output(session, update, &definition, (old, new), picked, frame);

@@ -187,22 +187,32 @@ async fn output_into(
     let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
     let instance = Arc::clone(&session.instance);
     let batches = instance.engine().collect(bound, &session.cancellation).await?;
-    insert_batches(session, &into.table, into.columns.as_deref(), &types, batches, frame).map(|_| ())
+    let columns = Columns { table: &into.table, listed: into.columns.as_deref() };
+    insert_batches(session, columns, &types, batches, None, frame).map(|_| ())
+}
+
+/// The columns that rows of a result go into.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'a> {
+    /// The table.
+    pub table: &'a ObjectName,
+    /// Their names; None: those that get a value without a list.
+    pub listed: Option<&'a [String]>,
 }
 
 /// Inserts rows of a result, by the rules of INSERT … SELECT. Returns how many, and the last identity value. Each batch is dropped
-/// as soon as it is written.
+/// as soon as it is written, unless the rows as stored are `kept`.
 pub(crate) fn insert_batches(
     session: &mut Session,
-    name: &ObjectName,
-    columns: Option<&[String]>,
+    Columns { table: name, listed }: Columns<'_>,
     types: &[SqlType],
     batches: impl IntoIterator<Item = RecordBatch>,
+    mut kept: Option<&mut Vec<RecordBatch>>,
     frame: &Frame,
 ) -> Result<(u64, Option<i64>), SqlError> {
     let table = destination::writable(session, name)?;
-    let targets = destination::target_columns(session, name, columns, &table.definition)?;
-    destination::count_matches(types.len(), targets.len(), columns.is_some())?;
+    let targets = destination::target_columns(session, name, listed, &table.definition)?;
+    destination::count_matches(types.len(), targets.len(), listed.is_some())?;
     let mut writer = destination::writer_of(session, &table, frame, "INSERT", false)?;
     let fires = fires(session, &table.definition, &[Event::Insert]);
     let mut written = Vec::new();
@@ -210,6 +220,9 @@ pub(crate) fn insert_batches(
         let width = table.definition.columns.len();
         let rows = InputRows::placed(width, &targets, batch.columns(), types, batch.num_rows());
         let rows = writer.write(rows)?;
+        if let Some(kept) = &mut kept {
+            kept.push(rows.clone());
+        }
         if fires {
             written.push(rows);
         }

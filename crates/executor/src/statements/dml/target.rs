@@ -14,11 +14,11 @@ use query::{
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
-use tsql::ast::{ModuleBody, Output};
+use tsql::ast::Output;
 use tsql::bulk_file::BulkRowset;
 use tsql::expression::Expr;
 use tsql::hints::{TableHint, TableHints};
-use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
+use tsql::query::{CommonTable, Query, Select, SelectItem, TableSource, Top};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -28,6 +28,7 @@ use crate::statements::dml::destination;
 use crate::statements::dml::reference;
 use crate::statements::dml::through::{Changes, ColumnNames, named, renamed_output, through};
 use crate::statements::dml::tries;
+use crate::statements::dml::view::{VIEW, ViewCheck, view_table};
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::resolve;
@@ -103,6 +104,8 @@ pub(crate) struct Target {
     pub hints: TableHints,
     /// The names of the columns; `None` if columns have their own names.
     names: Option<ColumnNames>,
+    /// What a view WITH CHECK OPTION asks of the rows written.
+    pub check: Option<ViewCheck>,
 }
 
 impl Target {
@@ -185,27 +188,15 @@ pub(crate) fn target_of(
         found = true;
     }
     let common = real.schema.is_none() && with.iter().any(|table| same_name(&table.name, &real.name));
-    if !common && session.work.find(&real, &session.database)?.is_none() {
+    let mut check = None;
+    if !common && let Some(view) = view_table(session, &real, with.len())? {
+        // A view is changed through as a common table of its query is.
+        shown = view.shown;
+        real = ObjectName::bare(view.table.name.clone());
+        check = view.checks.then(|| view.table.name.clone());
+        with.insert(0, view.table);
+    } else if !common && session.work.find(&real, &session.database)?.is_none() {
         real = resolve::resolved(session, &real)?;
-        if let Some(module) = resolve::view_module(session, &real)?
-            && let Some(ModuleBody::View { columns, query, .. }) = module.body()?
-        {
-            // A view is changed through as a common table of its query is.
-            let own = &module.definition;
-            shown.clone_from(&own.name);
-            let mut query = Query { schema: Some(own.schema.clone()), ..query.as_ref().clone() };
-            if let QueryBody::Select(select) = &mut query.body
-                && let Some(TableSource::Table { name, .. }) = select.from.first_mut().and_then(first_table)
-            {
-                settle_in(session, name, &own.schema)?;
-            }
-            let columns = match own.renamed_columns {
-                true => Some(own.columns.iter().map(|column| column.name.clone()).collect()),
-                false => columns.clone(),
-            };
-            with.insert(0, CommonTable { name: VIEW.to_string(), columns, query });
-            real = ObjectName::bare(VIEW);
-        }
     }
     let mut names = None;
     let mut place = TARGET.to_string();
@@ -213,13 +204,15 @@ pub(crate) fn target_of(
         && let Some(position) = with.iter().position(|table| same_name(&table.name, &real.name))
     {
         place = real.name.clone();
-        if ![VIEW, DERIVED].contains(&place.as_str()) {
+        if !place.starts_with(VIEW) && place != DERIVED {
             shown.clone_from(&place);
         }
-        let more;
-        (real, names, more) = through(session, &mut with, position, changes, &shown)?;
-        hints = hints.with(more);
+        let found = through(session, &mut with, position, changes, &shown)?;
+        hints = hints.with(found.hints);
+        (real, names) = (found.table, Some(found.names));
+        check = check.or(found.check);
     }
+    let check = check.map(|place| ViewCheck::new(&with, place, &shown));
     if found {
         for source in &mut from {
             rename_target(source, &place);
@@ -233,30 +226,7 @@ pub(crate) fn target_of(
         from.insert(0, own);
     }
     hints.check_target()?;
-    Ok(Target { table: destination::writable(session, &real)?, with, from, alias, hints, names })
-}
-
-/// Returns the first table of a source.
-fn first_table(source: &mut TableSource) -> Option<&mut TableSource> {
-    match source {
-        TableSource::Table { .. } => Some(source),
-        TableSource::Join { left, .. } => first_table(left),
-        _ => None,
-    }
-}
-
-/// Adds the schema of a view to a name of its query that has none, if something of that name stands there.
-fn settle_in(session: &Session, name: &mut ObjectName, schema: &str) -> Result<(), SqlError> {
-    if name.schema.is_some() || name.is_temporary() {
-        return Ok(());
-    }
-    let near = ObjectName { schema: Some(schema.to_owned()), ..name.clone() };
-    if session.work.find(&near, &session.database)?.is_some()
-        || session.work.find_module(&near, &session.database)?.is_some()
-    {
-        *name = near;
-    }
-    Ok(())
+    Ok(Target { table: destination::writable(session, &real)?, with, from, alias, hints, names, check })
 }
 
 /// Finds the matching rows of the target, which must be locked exclusively, and the values of `items` for each
@@ -383,8 +353,6 @@ pub(crate) async fn row_limit(
     }
 }
 
-/// The common table that stands for a view; no name of the user's has a blank in front.
-pub(super) const VIEW: &str = " view";
 /// The common table that stands for a derived table of FROM.
 pub(super) const DERIVED: &str = " derived table";
 

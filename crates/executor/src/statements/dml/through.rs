@@ -11,6 +11,7 @@ use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource
 use crate::session::Session;
 use crate::statements::dml::reference::tables;
 use crate::statements::dml::target::{ROW, TARGET, rename_target};
+use crate::statements::dml::view::view_table;
 use crate::statements::evaluation::resolve;
 
 /// The change of a statement to its target.
@@ -25,7 +26,20 @@ pub(crate) enum Changes {
 /// Names that columns have in a common table or view, each with its name in the table.
 pub(super) type ColumnNames = Vec<(String, String)>;
 
-/// Puts the numbered rows into a common table, which then has their numbers and which errors call `shown`. Returns the table's name.
+/// A table behind a common table or view.
+pub(super) struct Through {
+    /// The name of the table.
+    pub table: ObjectName,
+    /// The names of its columns.
+    pub names: ColumnNames,
+    /// The hints of the query.
+    pub hints: TableHints,
+    /// The outermost view WITH CHECK OPTION on the way, by the name of its common table.
+    pub check: Option<String>,
+}
+
+/// Puts the numbered rows into a common table, which then has their numbers and which errors call `shown`. Views below it become
+/// common tables before it.
 ///
 /// Errors: 4403 for a query whose rows are no table's, 4405 for changes of several tables, 4406 for a column that is computed.
 pub(super) fn through(
@@ -34,7 +48,7 @@ pub(super) fn through(
     position: usize,
     changes: &Changes,
     shown: &str,
-) -> Result<(ObjectName, Option<ColumnNames>, TableHints), SqlError> {
+) -> Result<Through, SqlError> {
     let before = with.get(..position).unwrap_or_default().to_vec();
     let Some(common) = with.get_mut(position) else {
         return Err(SqlError::internal("a common table that is not there"));
@@ -78,33 +92,46 @@ pub(super) fn through(
             columns.push(ROW.to_string());
         }
     }
-    // A common table over a common table.
-    let inner = before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
+    // A common table or view over another one.
+    let mut check = None;
+    let behind = with.len() - position;
+    let mut inner_shown = real.name.clone();
+    let mut inner = before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
+    if inner.is_none()
+        && let Some(view) = view_table(session, &real, with.len())?
+    {
+        inner_shown = view.shown;
+        real = ObjectName::bare(view.table.name.clone());
+        check = view.checks.then(|| view.table.name.clone());
+        with.insert(0, view.table);
+        inner = Some(0);
+    }
     if let Some(inner) = inner {
-        let place = real.clone();
+        let place = real.name.clone();
         let changes = match changes {
             Changes::Rows => Changes::Rows,
             Changes::Columns(columns) => {
                 Changes::Columns(columns.iter().map(|column| named(&names, column).to_string()).collect())
             }
         };
-        let (base, inner_names, more) = through(session, with, inner, &changes, &place.name)?;
-        hints = hints.with(more);
-        if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) =
-            with.get_mut(position)
-        {
+        let found = through(session, with, inner, &changes, &inner_shown)?;
+        hints = hints.with(found.hints);
+        check = check.or(found.check);
+        // There may be more common tables before it than there were.
+        let own = with.len().checked_sub(behind).and_then(|position| with.get_mut(position));
+        if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) = own {
             for source in &mut select.from {
-                rename_target(source, &place.name);
+                rename_target(source, &place);
             }
         }
-        real = base;
-        if let Some(inner_names) = inner_names {
-            for (_, column) in &mut names {
-                *column = named(&inner_names, column).to_string();
-            }
+        real = found.table;
+        for (_, column) in &mut names {
+            *column = named(&found.names, column).to_string();
         }
+    } else {
+        real = resolve::resolved(session, &real)?;
     }
-    Ok((real, Some(names), hints))
+    Ok(Through { table: real, names, hints, check })
 }
 
 /// Returns true for an item with an aggregate of its query.
@@ -266,7 +293,7 @@ impl Shape<'_> {
 
     /// The names of all columns of a table or a common table.
     fn names_in(&self, table: &ObjectName) -> Result<Vec<String>, SqlError> {
-        let Some(shape) = self.common(table) else {
+        let Some(shape) = self.below(table)? else {
             let real = resolve::resolved(self.session, table)?;
             let found = self.session.work.find(&real, &self.session.database)?;
             let columns = found.iter().flat_map(|table| &table.definition.columns);
@@ -285,19 +312,21 @@ impl Shape<'_> {
         Ok(names)
     }
 
-    /// A common table before this one; within it None for one that is no plain SELECT.
-    fn common(&self, table: &ObjectName) -> Option<Option<Shape<'_>>> {
+    /// A common table before this one, or a view; within it None for one that is no plain SELECT.
+    fn below(&self, table: &ObjectName) -> Result<Option<Option<Shape<'_>>>, SqlError> {
         let place =
-            self.before.iter().position(|own| table.schema.is_none() && same_name(&own.name, &table.name))?;
-        let common = self.before.get(place)?;
-        let QueryBody::Select(select) = &common.query.body else { return Some(None) };
-        Some(Some(Shape {
-            session: self.session,
-            before: self.before.get(..place).unwrap_or_default(),
-            select: select.as_ref().clone(),
-            names: common.columns.clone(),
-            shown: self.shown,
-        }))
+            self.before.iter().position(|own| table.schema.is_none() && same_name(&own.name, &table.name));
+        let (common, before) = match place {
+            Some(place) => (
+                self.before.get(place).cloned(),
+                self.before.get(..place).unwrap_or_default(),
+            ),
+            None => (view_table(self.session, table, 0)?.map(|view| view.table), &[] as &[CommonTable]),
+        };
+        let Some(CommonTable { columns, query, .. }) = common else { return Ok(None) };
+        let QueryBody::Select(select) = query.body else { return Ok(Some(None)) };
+        let (session, shown) = (self.session, self.shown);
+        Ok(Some(Some(Shape { session, before, select: *select, names: columns, shown })))
     }
 
     /// Returns the name and the path of an item that is a column.
@@ -362,7 +391,7 @@ impl Shape<'_> {
     }
 
     fn has_column(&self, table: &ObjectName, column: &str) -> Result<bool, SqlError> {
-        match self.common(table) {
+        match self.below(table)? {
             Some(Some(shape)) => return Ok(!matches!(shape.origin(column)?, Origin::Unknown)),
             Some(None) => return Ok(false),
             None => {}
