@@ -200,6 +200,8 @@ class Judged:
 
     def __init__(self, server: Any) -> None:
         self.server = server
+        # Rows up to which the tables are padded; they stay when the connection does not.
+        self.size = 0
         self.connect()
 
     def connect(self) -> None:
@@ -212,7 +214,6 @@ class Judged:
             timeout=20,
         )
         self.cursor = self.connection.cursor()
-        self.size = 0
 
     def make(self, tables: Tables) -> None:
         """Makes the tables of a round, without padding."""

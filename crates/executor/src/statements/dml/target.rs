@@ -8,8 +8,8 @@ use databases::catalogue::{TableDefinition, same_name};
 use databases::storage::{Reads, RowLocator};
 use databases::store_error::store_error;
 use query::{
-    BoundTable, Datum, Environment, Located, OutputColumn, Path, ResultStream, ScalarFunction, StoredTable,
-    TableFunction, ViewQuery, exact_schema,
+    BoundTable, Datum, Environment, InlineFunction, Located, OutputColumn, Path, ResultStream,
+    ScalarFunction, StoredTable, TableFunction, ViewQuery, exact_schema,
 };
 use tds::SqlType;
 use tsql::ObjectName;
@@ -58,6 +58,10 @@ impl Environment for WithTables<'_> {
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
         self.inner.table_function(name)
+    }
+
+    fn inline_function(&self, name: &ObjectName) -> Result<Option<InlineFunction>, SqlError> {
+        self.inner.inline_function(name)
     }
 
     fn stands(&self, name: &ObjectName) -> Result<bool, SqlError> {

@@ -96,7 +96,8 @@ pub(super) fn through(
     let mut check = None;
     let behind = with.len() - position;
     let mut inner_shown = real.name.clone();
-    let mut inner = before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
+    let mut inner =
+        before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
     if inner.is_none()
         && let Some(view) = view_table(session, &real, with.len())?
     {
@@ -317,10 +318,7 @@ impl Shape<'_> {
         let place =
             self.before.iter().position(|own| table.schema.is_none() && same_name(&own.name, &table.name));
         let (common, before) = match place {
-            Some(place) => (
-                self.before.get(place).cloned(),
-                self.before.get(..place).unwrap_or_default(),
-            ),
+            Some(place) => (self.before.get(place).cloned(), self.before.get(..place).unwrap_or_default()),
             None => (view_table(self.session, table, 0)?.map(|view| view.table), &[] as &[CommonTable]),
         };
         let Some(CommonTable { columns, query, .. }) = common else { return Ok(None) };

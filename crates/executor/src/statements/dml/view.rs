@@ -94,8 +94,7 @@ pub(crate) fn check_updatable(
     {
         return Ok(());
     }
-    let text =
-        "Could not perform CREATE VIEW because WITH CHECK OPTION was specified and the view is not updatable.";
+    let text = "Could not perform CREATE VIEW because WITH CHECK OPTION was specified and the view is not updatable.";
     Err(SqlError::new(4510, 16, 1, text))
 }
 
@@ -120,8 +119,7 @@ impl ViewCheck {
     fn check_limits(&self) -> Result<(), SqlError> {
         let last = self.with.iter().position(|table| table.name == self.place).unwrap_or_default();
         let limits = |query: &Query| {
-            query.offset.is_some()
-                || matches!(&query.body, QueryBody::Select(select) if select.top.is_some())
+            query.offset.is_some() || matches!(&query.body, QueryBody::Select(select) if select.top.is_some())
         };
         let mut views = self.with.iter().take(last + 1).filter(|table| table.name.starts_with(VIEW));
         if views.any(|table| limits(&table.query)) {

@@ -12,7 +12,8 @@ use introspection::facts::Facts;
 use introspection::system_views;
 use introspection::system_views::Context;
 use query::{
-    BoundTable, Datum, Environment, OutputColumn, ScalarFunction, StoredTable, TableFunction, ViewQuery,
+    BoundTable, Datum, Environment, InlineFunction, OutputColumn, ScalarFunction, StoredTable, TableFunction,
+    ViewQuery,
 };
 use tds::{Collation, SqlType};
 use tsql::ObjectName;
@@ -202,6 +203,10 @@ impl Environment for SessionEnvironment<'_> {
         self.calls.set(true);
         let function = function::rows_function(self.session, name, self.frame)?;
         function.ok_or_else(|| errors::INVALID_OBJECT.with([&name.to_string()]))
+    }
+
+    fn inline_function(&self, name: &ObjectName) -> Result<Option<InlineFunction>, SqlError> {
+        function::inline_function(self.session, name)
     }
 
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {

@@ -7,12 +7,13 @@ use databases::catalogue::{Module, ModuleDefinition};
 use databases::waiting::waiting;
 use parking_lot::Mutex;
 use query::running;
-use query::{Datum, FunctionRows, OutputColumn, ScalarFunction, TableFunction};
+use query::{Datum, FunctionRows, InlineFunction, OutputColumn, ScalarFunction, TableFunction, ViewQuery};
 use tds::{Length, SqlType};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{Declaration, ModuleBody};
 use tsql::errors;
+use tsql::query::Query;
 
 use crate::session::frame::Frame;
 use crate::session::settings::Settings;
@@ -97,6 +98,31 @@ pub(crate) fn rows_function(
         rows: Arc::new(rows),
         parameters: Some((display_name, parameters)),
         defaults,
+    }))
+}
+
+/// Returns the query of an inline function; `None` if the name is no such function's.
+pub(crate) fn inline_function(
+    session: &Session,
+    name: &ObjectName,
+) -> Result<Option<InlineFunction>, SqlError> {
+    let name = resolve::resolved(session, name)?;
+    let Some((_, module)) = session.work.find_module(&name, &session.database)? else { return Ok(None) };
+    let Some(ModuleBody::InlineFunction { parameters, query }) = module.body()? else { return Ok(None) };
+    let definition = &module.definition;
+    let types = parameter_types(session, parameters)?;
+    let names = parameters.iter().map(|parameter| parameter.name.clone());
+    Ok(Some(InlineFunction {
+        name: definition.qualified_name(),
+        query: ViewQuery {
+            database: definition.database.clone(),
+            schema: definition.schema.clone(),
+            columns: None,
+            known: definition.columns.iter().map(|column| column.name.clone()).collect(),
+            query: Query { schema: Some(definition.schema.clone()), ..query.as_ref().clone() },
+        },
+        parameters: names.zip(types).collect(),
+        defaults: parameters.iter().map(|parameter| parameter.value.clone()).collect(),
     }))
 }
 
