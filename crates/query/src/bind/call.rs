@@ -238,6 +238,9 @@ fn all_columns(binder: &Binder<'_>, scope: &Scope<'_>) -> Result<Vec<Typed>, Sql
     columns.iter().map(value).collect()
 }
 
+/// The beginning of the names of users' functions in plans.
+pub(super) const USER_FUNCTION: &str = "function ";
+
 /// Binds a call of a function of the user's own.
 fn user_function(
     binder: &Binder<'_>,
@@ -254,7 +257,7 @@ fn user_function(
     }
     let kernel = function.kernel;
     let scalar = Scalar::by_value(
-        &format!("function {}", function.name),
+        &format!("{USER_FUNCTION}{}", function.name),
         function.parameters,
         function.returns,
         move |arguments| kernel(arguments),

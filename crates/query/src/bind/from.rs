@@ -6,8 +6,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::JoinType;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::super::apply::ApplyTable;
 use super::super::computed::computed;
@@ -15,14 +16,16 @@ use super::super::correlated::outer_names;
 use super::super::function_table::FunctionTable;
 use super::super::matched::ApplyKind;
 use super::super::typed::{Typed, truth};
+use super::call::USER_FUNCTION;
 use super::clause::Clause;
 use super::exposed::refuse_same_names;
 use super::recursion::{not_recursive, recursion_of};
 use super::scope::reference;
-use super::{Binder, BoundQuery, BoundTable, OutputColumn, Scope, ScopeColumn, plan_error};
+use super::{Binder, BoundQuery, BoundTable, InlineFunction, OutputColumn, Scope, ScopeColumn, plan_error};
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::{DEFAULT_ARGUMENT, Expr as Ast, Literal};
 use tsql::hints::TableHints;
 use tsql::query::{JoinKind, JsonColumn, TableSource};
@@ -224,11 +227,30 @@ fn function_source(
     parent: Option<&Scope<'_>>,
 ) -> Result<Source, SqlError> {
     let scope = Scope::of(Vec::new(), parent);
+    let own;
+    let name = match binder.database.borrow().clone() {
+        Some(database) if name.schema.is_some() && name.database.is_none() => {
+            own = ObjectName { database: Some(database), ..name.clone() };
+            &own
+        }
+        _ => name,
+    };
     let is_default = |argument: &Ast| matches!(argument, Ast::Variable(name) if name == DEFAULT_ARGUMENT);
     let null = Ast::Literal(Literal::Null);
     let mut values = Vec::with_capacity(arguments.len());
     for argument in arguments {
         values.push(binder.value(if is_default(argument) { &null } else { argument }, &scope)?);
+    }
+    if let Some(function) = binder.environment.inline_function(name)? {
+        let mut values = values.clone();
+        for (index, _) in arguments.iter().enumerate().filter(|(_, argument)| is_default(argument)) {
+            if let Some((Some(default), value)) = function.defaults.get(index).zip(values.get_mut(index)) {
+                *value = binder.value(default, &scope)?;
+            }
+        }
+        if let Some(source) = inline_source(binder, function, values, name, alias, names)? {
+            return Ok(source);
+        }
     }
     let mut function = binder.rows_call(name, &values, shape)?;
     for (index, _) in arguments.iter().enumerate().filter(|(_, argument)| is_default(argument)) {
@@ -255,6 +277,67 @@ fn function_source(
     let columns = function.columns.clone();
     let provider = computed(FunctionTable::new(function, exprs, types));
     binder.scan(BoundTable { columns, provider }, alias.unwrap_or(&name.name), name.schema.clone())
+}
+
+/// Binds an inline function as its query, over the arguments in the place of its parameters. `None` if an argument may not stand
+/// in several places, or the query not over outer columns: then it runs for one row after the other.
+fn inline_source(
+    binder: &Binder<'_>,
+    function: InlineFunction,
+    values: Vec<Typed>,
+    name: &ObjectName,
+    alias: Option<&str>,
+    names: Option<&[String]>,
+) -> Result<Option<Source>, SqlError> {
+    let InlineFunction { name: shown, query, parameters, .. } = function;
+    check_count(&shown, parameters.len(), values.len())?;
+    let mut arguments = Vec::with_capacity(values.len());
+    for (value, (name, sql_type)) in values.into_iter().zip(parameters) {
+        if !is_plain(&value.expr).map_err(plan_error)? {
+            return Ok(None);
+        }
+        let value = Typed { nullable: true, collation: None, explicit: false, ..value.cast(&sql_type)? };
+        arguments.push((name, value));
+    }
+    let around = binder.arguments.replace(Some(arguments));
+    let hints = binder.hints.take();
+    let bound = view_source(binder, query, &name.name, alias);
+    binder.arguments.replace(around);
+    binder.hints.set(hints);
+    let mut source = match bound {
+        Ok(source) => source,
+        Err(error) if error.number == errors::CANCELLED.number => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    for (column, name) in source.columns.iter_mut().zip(names.into_iter().flatten()) {
+        column.output.name.clone_from(name);
+    }
+    if alias.is_none() {
+        source.columns.iter_mut().for_each(|column| column.schema.clone_from(&name.schema));
+    }
+    Ok(Some(source))
+}
+
+/// Returns the argument that stands for a parameter of the inline function being bound.
+pub(super) fn argument_of(binder: &Binder<'_>, parameter: &str) -> Option<Typed> {
+    let arguments = binder.arguments.borrow();
+    arguments.iter().flatten().find(|(own, _)| same_name(own, parameter)).map(|(_, value)| value.clone())
+}
+
+/// Returns true for a value that costs little and is the same each time: it has no subquery, no call of a user's function, and
+/// nothing like NEWID.
+fn is_plain(value: &Expr) -> datafusion::common::Result<bool> {
+    if value.is_volatile() {
+        return Ok(false);
+    }
+    let found = value.exists(|part| {
+        Ok(match part {
+            Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) => true,
+            Expr::ScalarFunction(call) => call.func.name().starts_with(USER_FUNCTION),
+            _ => false,
+        })
+    })?;
+    Ok(!found)
 }
 
 fn named_source(

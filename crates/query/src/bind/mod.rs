@@ -39,6 +39,7 @@ pub use scope::{Scope, ScopeColumn};
 use super::facts::Facts;
 pub use super::output_column::OutputColumn;
 pub(super) use super::scalar::plan_error;
+use super::typed::Typed;
 use super::{Datum, TableFunction};
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -61,6 +62,10 @@ pub trait Environment {
     }
     /// Returns the query of a view; `None` if the name is no view's.
     fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError>;
+    /// Returns the query of a function that is one; `None` if the name is no such function's.
+    fn inline_function(&self, _name: &ObjectName) -> Result<Option<InlineFunction>, SqlError> {
+        Ok(None)
+    }
     /// Finds a function of the user's own that returns a value. Errors: 4121.
     ///
     /// `database` is that of the view or table whose expression calls it; None: the current one.
@@ -91,6 +96,19 @@ pub struct ViewQuery {
     pub known: Vec<String>,
     /// The query.
     pub query: tsql::query::Query,
+}
+
+/// A table-valued function whose body is a query.
+#[derive(Debug, Clone)]
+pub struct InlineFunction {
+    /// The name, for messages.
+    pub name: String,
+    /// The query, in which parameters are variables.
+    pub query: ViewQuery,
+    /// Names and types of the parameters.
+    pub parameters: Vec<(String, SqlType)>,
+    /// The value of DEFAULT for each parameter; NULL if none is declared.
+    pub defaults: Vec<Option<tsql::expression::Expr>>,
 }
 
 /// Computes a function's value from its arguments.
@@ -154,6 +172,8 @@ pub struct Binder<'e> {
     recursions: RefCell<Vec<Recursion>>,
     /// OPTION (MAXRECURSION).
     max_recursion: Cell<Option<u64>>,
+    /// The arguments of the inline function whose query is being bound, by the names of its parameters.
+    arguments: RefCell<Option<Vec<(String, Typed)>>>,
     /// The database of the view whose query is being bound.
     database: RefCell<Option<String>>,
     /// The schema of the view whose query is being bound, if it is not the usual one.
@@ -182,6 +202,7 @@ impl<'e> Binder<'e> {
             hints: Cell::default(),
             recursions: RefCell::new(Vec::new()),
             max_recursion: Cell::new(None),
+            arguments: RefCell::new(None),
             database: RefCell::new(None),
             schema: RefCell::new(None),
         }

@@ -19,6 +19,7 @@ use super::super::typed::{Typed, call_with, common_collation, unify};
 use super::super::types::is_numeric;
 use super::super::{Datum, arithmetic, functions};
 use super::condition::{one_column, with_plan};
+use super::from::argument_of;
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
 use tsql::errors;
@@ -36,6 +37,9 @@ impl Binder<'_> {
         match expr {
             Ast::Literal(constant) => literal(constant),
             Ast::Variable(name) => {
+                if let Some(argument) = argument_of(self, name) {
+                    return Ok(argument);
+                }
                 let (value, sql_type) = self.environment.variable(name)?;
                 let nullable = !name.starts_with("@@") || value.is_null();
                 Ok(Typed { nullable, ..Typed::constant(value, sql_type)? })

@@ -34,6 +34,11 @@ impl WorkTable {
     pub fn new(schema: SchemaRef) -> WorkTable {
         WorkTable { schema, rows: TurnRows::default() }
     }
+
+    /// Returns the columns.
+    pub fn columns(&self) -> &SchemaRef {
+        &self.schema
+    }
 }
 
 #[async_trait]
@@ -105,7 +110,17 @@ impl RecursiveTable {
 
     /// Replaces the plans of the table.
     pub fn with_plans(&self, anchor: LogicalPlan, step: LogicalPlan) -> RecursiveTable {
-        RecursiveTable { anchor, step, work: Arc::clone(&self.work), turns_max: self.turns_max }
+        self.over(anchor, step, Arc::clone(&self.work))
+    }
+
+    /// Replaces the plans of the table, and the work table that the step reads.
+    pub fn over(&self, anchor: LogicalPlan, step: LogicalPlan, work: Arc<WorkTable>) -> RecursiveTable {
+        RecursiveTable { anchor, step, work, turns_max: self.turns_max }
+    }
+
+    /// Returns the rows of the last turn, as the step sees them.
+    pub fn work(&self) -> &Arc<WorkTable> {
+        &self.work
     }
 }
 

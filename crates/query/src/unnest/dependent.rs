@@ -1,12 +1,14 @@
 //! Plans that look at outer columns, as plans over the domain of those.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, FieldRef, Schema};
+use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result, ScalarValue};
-use datafusion::datasource::source_as_provider;
+use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::functions_window::row_number::row_number_udwf;
 use datafusion::logical_expr::expr::{Sort as SortKey, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::utils::split_conjunction;
@@ -19,9 +21,10 @@ use datafusion::logical_expr::{
 use super::domain::Domain;
 use super::fresh;
 use crate::apply::ApplyTable;
-use crate::computed::rows_of;
+use crate::computed::{computed, rows_of};
 use crate::correlated::{outer_names, outer_names_of};
 use crate::matched::ApplyKind;
+use crate::recursive::{RecursiveTable, WorkTable};
 
 /// The engine's name of the column that tells which grouping set a row is of.
 const SET_COLUMN: &str = "__grouping_id";
@@ -31,12 +34,14 @@ pub(crate) struct Unnesting<'d> {
     domain: &'d Arc<Domain>,
     /// The outer columns.
     names: &'d BTreeSet<String>,
+    /// The recursions whose steps the plans are part of.
+    recursions: Vec<Recursion>,
 }
 
 impl<'d> Unnesting<'d> {
     /// Plans over `domain`, whose columns are called `names`.
     pub fn new(domain: &'d Arc<Domain>, names: &'d BTreeSet<String>) -> Unnesting<'d> {
-        Unnesting { domain, names }
+        Unnesting { domain, names, recursions: Vec::new() }
     }
 
     /// Plans the rows of a plan for each row of the domain. The domain's columns come first, unqualified; those of the
@@ -80,7 +85,7 @@ impl<'d> Unnesting<'d> {
     }
 
     fn looks_out(&self, plan: &LogicalPlan) -> Result<bool> {
-        Ok(!outer_names(plan)?.is_disjoint(self.names))
+        Ok(!outer_names(plan)?.is_disjoint(self.names) || reads_work(plan, &self.recursions)?)
     }
 
     fn expr_looks_out(&self, expr: &Expr) -> Result<bool> {
@@ -111,6 +116,12 @@ impl<'d> Unnesting<'d> {
 
     /// Computes a plan for each row of the domain in turn.
     fn row_by_row(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+        // Rows of a turn belong to several rows of the domain: then the recursion itself runs for each of them.
+        for recursion in &self.recursions {
+            if reads_work(plan, std::slice::from_ref(recursion))? {
+                recursion.stuck.set(true);
+            }
+        }
         ApplyTable::new(self.domain.plan()?, plan.clone(), ApplyKind::Cross)?.row_by_row().into_plan(&fresh())
     }
 
@@ -435,12 +446,95 @@ impl<'d> Unnesting<'d> {
         let provider = source_as_provider(&scan.source)?;
         let whole = scan.projection.is_none() && scan.filters.is_empty() && scan.fetch.is_none();
         match rows_of::<ApplyTable>(provider.as_ref()) {
-            Some(apply) if whole => {
-                apply.with_sides(self.plan(&apply.left)?, apply.right.clone())?.into_plan(&fresh())
+            Some(apply) if whole && !reads_work(&apply.right, &self.recursions)? => {
+                return apply.with_sides(self.plan(&apply.left)?, apply.right.clone())?.into_plan(&fresh());
             }
+            _ => {}
+        }
+        let own = rows_of::<Arc<WorkTable>>(provider.as_ref());
+        if let Some(own) = own
+            && let Some(recursion) = self.recursions.iter().find(|known| Arc::ptr_eq(&known.before, own))
+        {
+            let whole = computed(Arc::clone(&recursion.after));
+            return self.carrying(whole, scan.projected_schema.iter().map(|(_, field)| field.name()));
+        }
+        match rows_of::<RecursiveTable>(provider.as_ref()) {
+            Some(recursive) if whole => match self.recursive(recursive)? {
+                Some(table) => {
+                    self.carrying(table, recursive.work().columns().fields().iter().map(|field| field.name()))
+                }
+                None => self.row_by_row(plan),
+            },
             _ => self.row_by_row(plan),
         }
     }
+
+    /// Plans the reading of a table that has the domain's columns before those of `names`.
+    fn carrying<'n>(
+        &self,
+        table: Arc<dyn TableProvider>,
+        names: impl Iterator<Item = &'n String>,
+    ) -> Result<LogicalPlan> {
+        let scan = LogicalPlanBuilder::scan(fresh(), provider_as_source(table), None)?;
+        let own = self.domain.columns().into_iter().map(|column| column.name);
+        let names: Vec<String> = own.chain(names.cloned()).collect();
+        let columns = scan.schema().columns().into_iter();
+        let named = columns.filter(|column| names.contains(&column.name)).map(|column| {
+            let name = column.name.clone();
+            Expr::Column(column).alias(name)
+        });
+        scan.project(named.collect::<Vec<_>>())?.build()
+    }
+
+    /// Carries the domain's columns through a recursion: its turns are those of all rows of the domain. `None` if its step has
+    /// something that runs for each of them.
+    fn recursive(&self, recursive: &RecursiveTable) -> Result<Option<Arc<dyn TableProvider>>> {
+        let before = recursive.work();
+        let fields: Vec<FieldRef> =
+            self.domain.fields().iter().chain(before.columns().fields()).cloned().collect();
+        let after = Arc::new(WorkTable::new(Arc::new(Schema::new(fields))));
+        let recursion =
+            Recursion { before: Arc::clone(before), after: Arc::clone(&after), stuck: Cell::new(false) };
+        let mut recursions = self.recursions.clone();
+        recursions.push(recursion);
+        let inner = Unnesting { domain: self.domain, names: self.names, recursions };
+        let step = inner.plan(&recursive.step)?;
+        if inner.recursions.iter().any(|recursion| recursion.stuck.get()) {
+            return Ok(None);
+        }
+        let anchor = self.plan(&recursive.anchor)?;
+        Ok(Some(computed(recursive.over(anchor, step, after))))
+    }
+}
+
+/// A recursion over the rows of a domain.
+#[derive(Clone)]
+struct Recursion {
+    /// The work table that its step was made for.
+    before: Arc<WorkTable>,
+    /// The work table that has the domain's columns, too.
+    after: Arc<WorkTable>,
+    /// True if the step has a part that runs for each row of the domain and reads the work table.
+    stuck: Cell<bool>,
+}
+
+/// Returns true if a plan, or one hidden in it, reads the work table of a recursion.
+fn reads_work(plan: &LogicalPlan, recursions: &[Recursion]) -> Result<bool> {
+    if recursions.is_empty() {
+        return Ok(false);
+    }
+    plan.exists(|node| {
+        let LogicalPlan::TableScan(scan) = node else { return Ok(false) };
+        let provider = source_as_provider(&scan.source)?;
+        if let Some(apply) = rows_of::<ApplyTable>(provider.as_ref()) {
+            return Ok(reads_work(&apply.left, recursions)? || reads_work(&apply.right, recursions)?);
+        }
+        if let Some(inner) = rows_of::<RecursiveTable>(provider.as_ref()) {
+            return Ok(reads_work(&inner.anchor, recursions)? || reads_work(&inner.step, recursions)?);
+        }
+        let own = rows_of::<Arc<WorkTable>>(provider.as_ref());
+        Ok(own.is_some_and(|own| recursions.iter().any(|known| Arc::ptr_eq(&known.before, own))))
+    })
 }
 
 /// Names an expression.

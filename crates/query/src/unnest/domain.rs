@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{Column, Result};
@@ -45,6 +45,11 @@ impl Domain {
     /// names.
     pub fn columns(&self) -> Vec<Column> {
         self.schema.fields().iter().map(|field| Column::new_unqualified(field.name())).collect()
+    }
+
+    /// Returns the fields of these columns.
+    pub fn fields(&self) -> &Fields {
+        self.schema.fields()
     }
 
     /// Sets the rows from now on: those of `values`, numbered from 0.

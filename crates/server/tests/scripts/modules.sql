@@ -318,10 +318,10 @@ CREATE FUNCTION dbo.above (@limit int) RETURNS TABLE AS RETURN (SELECT id, name,
 SELECT * FROM dbo.above(20) ORDER BY id
 SELECT i.id, a.id FROM item AS i CROSS APPLY dbo.above(i.price + 1) AS a WHERE i.id < 3 ORDER BY i.id, a.id
 ----
-[id int null, name varchar(10) null, price int null]
+[id int, name varchar(10), price int null]
 3 | hat | 21
 10 | ten | 100
-[id int, id int null]
+[id int, id int]
 1 | 2
 1 | 3
 1 | 10

@@ -94,3 +94,78 @@ WITH r AS (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT n + 1 FROM r WHERE 
 WITH r AS (SELECT 1 AS n UNION SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3 UNION SELECT n + 10 FROM r WHERE n < 3) SELECT n FROM r ORDER BY n
 ----
 error 252: Recursive common table expression 'r' does not contain a top-level UNION ALL operator.
+
+CREATE TABLE boss (id int NOT NULL PRIMARY KEY, over_id int NULL)
+INSERT boss VALUES (1, NULL), (2, 1), (3, 1), (4, 2), (5, 4), (6, NULL), (7, 6)
+----
+
+CREATE FUNCTION below (@id int) RETURNS TABLE AS RETURN WITH r AS (SELECT id, 0 AS depth FROM boss WHERE id = @id UNION ALL SELECT b.id, r.depth + 1 FROM boss b JOIN r ON b.over_id = r.id) SELECT id, depth FROM r
+----
+
+SELECT b.id, x.n, x.deepest FROM boss b CROSS APPLY (SELECT COUNT(*) AS n, MAX(depth) AS deepest FROM below(b.id)) x ORDER BY b.id
+----
+1 | 5 | 3
+2 | 3 | 2
+3 | 1 | 0
+4 | 2 | 1
+5 | 1 | 0
+6 | 2 | 1
+7 | 1 | 0
+
+SELECT b.id, x.id FROM (VALUES (2), (2), (9), (NULL)) b (id) OUTER APPLY below(b.id) x ORDER BY b.id, x.id
+----
+NULL | NULL
+2 | 2
+2 | 2
+2 | 4
+2 | 4
+2 | 5
+2 | 5
+9 | NULL
+
+SELECT b.id, (SELECT SUM(r.id) FROM below(b.id) r WHERE r.depth > 0 AND EXISTS (SELECT 1 FROM below(r.id) s WHERE s.depth = 1 AND s.id > b.id)) FROM boss b ORDER BY b.id
+----
+1 | 6
+2 | 4
+3 | NULL
+4 | NULL
+5 | NULL
+6 | NULL
+7 | NULL
+
+CREATE FUNCTION until (@from int, @to int) RETURNS TABLE AS RETURN WITH r AS (SELECT @from AS n WHERE @from <= @to UNION ALL SELECT n + 1 FROM r WHERE n < @to) SELECT n FROM r
+----
+
+SELECT s.a, s.b, COUNT(u.n), SUM(u.n) FROM (VALUES (1, 3), (5, 5), (4, 2), (1, NULL), (-1, 1)) s (a, b) OUTER APPLY until(s.a, s.b) u GROUP BY s.a, s.b ORDER BY s.a, s.b
+----
+-1 | 1 | 3 | 0
+1 | NULL | 0 | NULL
+1 | 3 | 3 | 6
+4 | 2 | 0 | NULL
+5 | 5 | 1 | 5
+
+SELECT s.b FROM (VALUES (50), (102)) s (b) CROSS APPLY (SELECT MAX(n) AS n FROM until(1, s.b)) u
+----
+error 530: The statement terminated. The maximum recursion 100 has been exhausted before statement completion.
+
+SELECT s.b, u.n FROM (VALUES (50), (102)) s (b) CROSS APPLY (SELECT MAX(n) AS n FROM until(1, s.b)) u ORDER BY s.b OPTION (MAXRECURSION 101)
+----
+50 | 50
+102 | 102
+
+CREATE FUNCTION lower_first (@id int) RETURNS TABLE AS RETURN WITH r AS (SELECT id FROM boss WHERE id = @id UNION ALL SELECT x.id FROM r CROSS APPLY (SELECT TOP (1) b.id FROM boss b WHERE b.over_id = r.id AND b.id > @id ORDER BY b.id DESC) x UNION ALL SELECT -r.id FROM r WHERE r.id > @id) SELECT id FROM r
+----
+
+SELECT b.id, x.id FROM boss b CROSS APPLY lower_first(b.id) x WHERE b.id IN (1, 2, 6) ORDER BY b.id, x.id
+----
+1 | -3
+1 | 1
+1 | 3
+2 | -5
+2 | -4
+2 | 2
+2 | 4
+2 | 5
+6 | -7
+6 | 6
+6 | 7
