@@ -356,3 +356,6 @@ fn chosen_set(stripes: &[Media], set: Option<usize>) -> Result<usize> {
         }
     }
 }
+
+#[cfg(test)]
+mod compressed_tables;

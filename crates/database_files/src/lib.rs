@@ -12,13 +12,15 @@
 //! | `catalogue` | the system tables |
 //! | `log` | pages that only the log makes final |
 //! | `scan` | the rows of a table as record batches |
-//! | `stored_value`, `wire_row` | values in the form in which a server sends them, which `rows` decodes |
+//! | `compressed_value`, `scsu` | values of compressed rows, restored |
+//! | `row_writer`, `stored_value`, `wire_row` | rows and values in the form in which a server sends them, which `rows` decodes |
 //!
 //! Every structure is checked where it is read: checksums, addresses, lengths, links. Bytes that do not agree are an error with the
 //! page and the slot, never a row.
 
 mod backup;
 mod catalogue;
+mod compressed_value;
 mod database;
 mod database_file;
 mod definition;
@@ -33,7 +35,9 @@ mod parallel;
 mod random_access;
 mod reading;
 mod records;
+mod row_writer;
 mod scan;
+mod scsu;
 mod stored_value;
 mod wire_row;
 

@@ -4,36 +4,22 @@ use std::sync::Arc;
 
 use arrow::{array::RecordBatch, datatypes::SchemaRef};
 use rows::{Decoder, Form};
-use tds::{LengthClass, SqlType};
 
 use crate::{
-    catalogue::{Place, RowColumn, Rowset},
+    catalogue::{RowColumn, Rowset},
     definition::{Column, Table},
     error::{FileError, Reason, Result, malformed},
     image::Image,
     pages::{PAGE_BYTES, Page, PageAddress, RecordAddress, kind},
     parallel::in_order,
     reading::TableReader,
-    records::{FixedVar, LargeValues, Pointer, RecordKind},
-    stored_value::Conversion,
+    records::{FixedVar, LargeValues, PageInformation, RecordKind, compressed},
+    row_writer::{ColumnReader, Problem, RowWriter},
     wire_row::WireRows,
 };
 
 /// Pages that a thread reads at a time: 8 MiB.
 const PIECE_PAGES: usize = 1024;
-
-/// The way from records to the values of a column.
-#[derive(Debug, Clone)]
-struct ColumnReader {
-    name: String,
-    class: LengthClass,
-    is_nullable: bool,
-    is_bit: bool,
-    is_text_pointer: bool,
-    /// Bytes of a fixed column, and the most that a variable one has.
-    bytes_max: Option<usize>,
-    conversion: Conversion,
-}
 
 /// Pages of a table with one layout.
 pub(crate) struct PagesOfRowset {
@@ -140,10 +126,6 @@ impl Scan {
                 };
             };
             let page = image.page_into(address, buffer)?;
-            if self.is_compressed && page.slots() > 0 {
-                let text = "rows of a compressed table, which are not read".to_owned();
-                return Err(image.error(address, Reason::Unsupported(text)));
-            }
             if page.kind() == kind::DATA {
                 self.read_page(&page, address, &mut large)?;
             }
@@ -167,20 +149,39 @@ impl Scan {
     /// Turns the rows of a page into those of the wire.
     fn read_page(&mut self, page: &Page, address: PageAddress, large: &mut LargeValues<'_>) -> Result<()> {
         let Some((columns, _)) = &self.part else { return Ok(()) };
-        let mut writer =
-            RowWriter { readers: &self.readers, columns, large, value: Vec::new(), converted: Vec::new() };
+        let information = match self.is_compressed {
+            true => PageInformation::of(page),
+            false => Some(PageInformation::default()),
+        };
+        let information = information.ok_or_else(|| {
+            self.image.error(address, malformed("the lengths of its compression information do not fit"))
+        })?;
+        let mut writer = RowWriter::new(&self.readers, columns, large);
+        let mut cells = Vec::new();
         for slot in 0..page.slots() {
             let record = page.record(slot).map_err(|slot| self.image.bad_slot(address, slot))?;
             let Some(bytes) = record else { continue };
-            let status = bytes.first().copied().unwrap_or_default();
-            if !matches!(RecordKind::of(status), RecordKind::Row | RecordKind::Forwarded) {
-                continue;
-            }
             let place = RecordAddress { page: address, slot };
             let error = |reason: Reason| FileError::new(self.image.name(), place.to_string(), reason);
-            let record =
-                FixedVar::parse(bytes).ok_or_else(|| error(malformed("its lengths do not fit a record")))?;
-            writer.write(&record, &mut self.rows).map_err(|problem| match problem {
+            let misfit = || error(malformed("its lengths do not fit a record"));
+            let status = bytes.first().copied().unwrap_or_default();
+            let compressed = self.is_compressed.then(|| compressed::kind(status)).flatten();
+            let kind = compressed.unwrap_or_else(|| RecordKind::of(status));
+            if !matches!(kind, RecordKind::Row | RecordKind::Forwarded) {
+                continue;
+            }
+            let written = match (self.is_compressed, compressed) {
+                (true, Some(_)) => {
+                    compressed::cells(bytes, &mut cells).ok_or_else(misfit)?;
+                    writer.write_compressed(&cells, &information, &mut self.rows)
+                }
+                (true, None) => Err(Problem::Of("a row without compression in a compressed table".to_owned())),
+                (false, _) => {
+                    let record = FixedVar::parse(bytes).ok_or_else(misfit)?;
+                    writer.write_plain(&record, &mut self.rows)
+                }
+            };
+            written.map_err(|problem| match problem {
                 Problem::Of(reason) => error(malformed(reason)),
                 Problem::Elsewhere(inner) => inner,
             })?;
@@ -230,109 +231,4 @@ impl Iterator for Scan {
 /// Returns the column that a server would send.
 pub(crate) fn wire_column(column: &Column) -> tds::Column {
     tds::Column::new(&column.name, column.sql_type.clone(), column.is_nullable, column.collation)
-}
-
-impl ColumnReader {
-    fn of(column: &tds::Column) -> Self {
-        let sql_type = column.sql_type();
-        Self {
-            name: column.name.clone(),
-            class: column.type_info.length_class(),
-            is_nullable: column.flags.is_nullable(),
-            is_bit: *sql_type == SqlType::Bit,
-            is_text_pointer: sql_type.is_legacy_lob(),
-            bytes_max: sql_type.max_length_bytes().map(|bytes| bytes as usize),
-            conversion: Conversion::of(sql_type),
-        }
-    }
-}
-
-/// An error in a row: something of its own, or a page that it points to.
-enum Problem {
-    Of(String),
-    Elsewhere(FileError),
-}
-
-/// Writes records as rows of the wire.
-struct RowWriter<'a, 'b> {
-    readers: &'a [ColumnReader],
-    columns: &'a [RowColumn],
-    large: &'a mut LargeValues<'b>,
-    value: Vec<u8>,
-    converted: Vec<u8>,
-}
-
-impl RowWriter<'_, '_> {
-    fn write(&mut self, record: &FixedVar<'_>, rows: &mut WireRows) -> std::result::Result<(), Problem> {
-        rows.begin();
-        let readers = self.readers;
-        for (reader, column) in readers.iter().zip(self.columns) {
-            self.column(reader, *column, record, rows).map_err(|problem| match problem {
-                Problem::Of(text) => Problem::Of(format!("column {}: {text}", reader.name)),
-                elsewhere @ Problem::Elsewhere(_) => elsewhere,
-            })?;
-        }
-        Ok(())
-    }
-
-    fn column(
-        &mut self,
-        reader: &ColumnReader,
-        column: RowColumn,
-        record: &FixedVar<'_>,
-        rows: &mut WireRows,
-    ) -> std::result::Result<(), Problem> {
-        let null = |rows: &mut WireRows| match reader.is_nullable {
-            true => {
-                rows.null(reader.class);
-                Ok(())
-            }
-            false if !record.has_column(column.null_bit) => Err(Problem::Of(
-                "the row is older than the column, and its default stands in a form that is not read"
-                    .to_owned(),
-            )),
-            false => Err(Problem::Of("NULL in a column that is NOT NULL".to_owned())),
-        };
-        if record.is_null(column.null_bit) {
-            return null(rows);
-        }
-        let value = match column.place {
-            Place::Fixed { offset, bit } if reader.is_bit => match record.fixed(offset, 1) {
-                Some(byte) => {
-                    self.value.clear();
-                    self.value.push(byte.first().copied().unwrap_or_default() >> bit & 1);
-                    self.value.as_slice()
-                }
-                None => return null(rows),
-            },
-            Place::Fixed { offset, .. } => match record.fixed(offset, reader.bytes_max.unwrap_or_default()) {
-                Some(bytes) => bytes,
-                None => return null(rows),
-            },
-            Place::Variable { ordinal } => {
-                let (bytes, is_pointer) = record
-                    .variable(ordinal)
-                    .ok_or_else(|| Problem::Of("its length does not fit the record".to_owned()))?;
-                if !is_pointer {
-                    bytes
-                } else {
-                    let pointer = match reader.is_text_pointer && bytes.len() == 16 {
-                        true => Pointer::Text(bytes),
-                        false => Pointer::Root(bytes),
-                    };
-                    self.value.clear();
-                    match self.large.append(pointer, &mut self.value).map_err(Problem::Elsewhere)? {
-                        true => self.value.as_slice(),
-                        false => return null(rows),
-                    }
-                }
-            }
-        };
-        if reader.bytes_max.is_some_and(|most| value.len() > most) {
-            return Err(Problem::Of(format!("{} bytes, more than its type has", value.len())));
-        }
-        let value = reader.conversion.apply(value, &mut self.converted).map_err(Problem::Of)?;
-        rows.value(reader.class, value)
-            .map_err(|_| Problem::Of(format!("{} bytes, which is no value of its type", value.len())))
-    }
 }

@@ -18,6 +18,16 @@ pub(crate) enum Place {
     Variable { ordinal: u16 },
 }
 
+impl Place {
+    /// Returns the position in a compressed record. Such a rowset numbers all of its columns as variable ones.
+    pub(crate) fn position(self) -> usize {
+        match self {
+            Self::Variable { ordinal } => ordinal.into(),
+            Self::Fixed { .. } => usize::MAX,
+        }
+    }
+}
+
 /// A column of a rowset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowColumn {

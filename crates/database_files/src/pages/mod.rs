@@ -93,6 +93,8 @@ pub(crate) mod kind {
 const HAS_CHECKSUM: u16 = 0x0200;
 /// The flag of a page whose sectors bear torn bits.
 const HAS_TORN_BITS: u16 = 0x0100;
+/// The flag (of the byte behind the kind) of a page that is compressed.
+const HAS_COMPRESSION_INFORMATION: u8 = 0x80;
 /// The flag of a page whose body is encrypted.
 const IS_ENCRYPTED: u16 = 0x0008;
 
@@ -147,6 +149,11 @@ impl Page {
     /// Returns the next page of the chain, if there is one.
     pub(crate) fn next(&self) -> Option<PageAddress> {
         PageAddress::at(&*self.bytes, 16).filter(|address| !address.is_none())
+    }
+
+    /// Returns true if what the rows share stands before them: the page is compressed.
+    pub(crate) fn has_compression_information(&self) -> bool {
+        self.bytes[2] & HAS_COMPRESSION_INFORMATION != 0
     }
 
     /// Returns the number of slots.
