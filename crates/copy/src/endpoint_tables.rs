@@ -81,7 +81,14 @@ impl Endpoint {
                 let named = ListedTable { schema, ..table.clone() };
                 Ok(Self::Database(DatabaseEndpoint { table: Some(named.quoted_name()), ..endpoint.clone() }))
             }
-            Self::DatabaseFile(endpoint) => Err(endpoint.not_written()),
+            Self::DatabaseFile(endpoint) => {
+                if endpoint.table.is_some() {
+                    return one(endpoint);
+                }
+                let schema = schema.map(str::to_owned).or_else(|| table.schema.clone());
+                let table = TableName { database: None, schema, name: table.name.clone() };
+                Ok(Self::DatabaseFile(endpoint.with_table(Some(table.to_string()))))
+            }
             Self::Files(files) => {
                 if !crate::file_destination::is_directory(&files.path) {
                     return one(&files.path);
@@ -133,6 +140,11 @@ impl Endpoint {
             }
             (Self::Database(source), Self::Database(destination)) => {
                 source.table.is_some() && source == destination
+            }
+            (Self::DatabaseFile(source), Self::DatabaseFile(destination)) => {
+                let path = |file: &String| Path::new(file).canonicalize().ok();
+                let written: Vec<_> = destination.files.iter().map(path).collect();
+                source.files.iter().any(|file| path(file).is_some() && written.contains(&path(file)))
             }
             _ => false,
         };

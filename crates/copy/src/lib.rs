@@ -9,7 +9,7 @@
 //! | [`FileSource`], [`SheetSource`], [`ServerSource`] | files, sheets of workbooks, SQL Server as sources |
 //! | [`FileDestination`], [`ServerDestination`] | files and tables of SQL Server as destinations |
 //! | [`database`] | other databases, through their drivers |
-//! | [`DatabaseFileSource`] | backups, data files and packages of SQL Server |
+//! | [`DatabaseFileSource`], [`PackageDestination`] | backups, data files and packages of SQL Server; packages that are written |
 //! | [`copy_table`], [`copy_tables`] | the copy itself: one table, and several |
 //! | [`loaded_file`], [`rejects`] | files with the origins of their rows; where refused rows are written |
 //! | [`RowStream`] | record batches on their way, with the origins of their rows |
@@ -63,7 +63,9 @@ mod workbook;
 
 pub use collations::Collations;
 pub use copy_report::{CopyReport, FailedCopy};
-pub use database_file::{DatabaseFileEndpoint, DatabaseFileRead, DatabaseFileSource};
+pub use database_file::{
+    DatabaseFileEndpoint, DatabaseFileRead, DatabaseFileSource, PackageDestination, PackageTarget,
+};
 pub use destination::{Create, Destination, Landed, Prepared};
 pub use directed_rows::ActionCounts;
 pub use endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint};

@@ -41,6 +41,6 @@ pub fn fit(spec: &Spec, source: &mut dyn Source) -> Result<Option<Plan>, CopyErr
         DestinationSpec::Server(target) => {
             ServerDestination::new(target.endpoint.clone(), target.write.clone())?.fit(source)
         }
-        DestinationSpec::Files(_) | DestinationSpec::Database(_) => Ok(None),
+        DestinationSpec::Files(_) | DestinationSpec::Database(_) | DestinationSpec::Package(_) => Ok(None),
     }
 }

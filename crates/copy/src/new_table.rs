@@ -228,7 +228,7 @@ pub(crate) fn drop_if_empty(client: &mut Client, table: &TableName) -> Result<bo
 
 /// Converts the shape of a table for another database: leaves out types of its own database, file groups and features
 /// that a second table lacks. Without keys only columns, lengths, nullability, collations and identity remain.
-fn transplanted(
+pub(crate) fn transplanted(
     shape: TableShape,
     table: &TableName,
     with_keys: bool,

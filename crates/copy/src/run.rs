@@ -9,11 +9,13 @@ use load::{RejectedRow, Tolerance};
 
 use crate::{
     copy_report::{CopyReport, FailedCopy},
+    database_file::PackageTarget,
     endpoint::Endpoint,
     error::CopyError,
+    options::Language,
     rejects::{self, Rejected, Rejects},
     source::Source,
-    spec::{RefusalsSpec, Spec},
+    spec::{DestinationSpec, RefusalsSpec, Spec},
     table_copy::{CopySettings, copy_table},
     tables_copy::{TableOutcome, TableTask, copy_tables},
     transformation::TransformEngine,
@@ -74,11 +76,42 @@ fn run_in_order(
     };
     let jobs = spec.tables.as_ref().map_or(1, |tables| tables.jobs.into());
     let fails_fast = spec.tables.as_ref().is_some_and(|tables| tables.fails_fast);
-    let tables = copy_tables(tasks, jobs, fails_fast, &one);
+    let mut tables = copy_tables(tasks, jobs, fails_fast, &one);
+    if let DestinationSpec::Package(target) = &spec.destination {
+        complete(target, &mut tables, language, watch);
+    }
     if let Some(rejects) = &rejects {
         rejects.finish().map_err(|source| spec.refusals.failure(source))?;
     }
     Ok(Copied { tables, is_single: spec.tables.is_none(), refused: refused.into_inner() })
+}
+
+/// Completes a package after its tables. A failure is that of every table which had arrived.
+fn complete(target: &PackageTarget, tables: &mut [TableOutcome], language: Language, watch: &dyn CopyWatch) {
+    let are_all_there = tables.iter().all(|table| matches!(table.result, Some(Ok(_))));
+    match target.complete(are_all_there) {
+        Ok(notes) => {
+            if let Some(last) = tables.last_mut() {
+                last.afterwards.extend(notes);
+            }
+        }
+        Err(error) => {
+            let text = language.of_error(error).to_string();
+            for table in tables {
+                let Some(Ok(report)) = &table.result else { continue };
+                let failed = Err(Box::new(FailedCopy {
+                    source: report.source.clone(),
+                    destination: report.destination.clone(),
+                    rows_written: 0,
+                    error: CopyError::Usage(text.clone()),
+                    left: Vec::new(),
+                }));
+                let of_table = watch.of_table(&table.name);
+                of_table.as_deref().unwrap_or(watch).ended(&table.name, &failed);
+                table.result = Some(failed);
+            }
+        }
+    }
 }
 
 /// Opens the source of a copy with what is done to its rows, to look at them.

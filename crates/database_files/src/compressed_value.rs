@@ -137,7 +137,10 @@ fn decimal(value: &[u8], scale: u8, bytes: usize, into: &mut Vec<u8>) -> Option<
         at += 10;
     }
     into.push(u8::from(head & 0x80 != 0));
-    let (kept, rest) = magnitude.to_le_bytes().split_at_checked(bytes - 1).map(|(kept, rest)| (kept.to_vec(), rest.to_vec()))?;
+    let (kept, rest) = magnitude
+        .to_le_bytes()
+        .split_at_checked(bytes - 1)
+        .map(|(kept, rest)| (kept.to_vec(), rest.to_vec()))?;
     into.extend(kept);
     rest.iter().all(|byte| *byte == 0).then_some(())
 }
@@ -175,7 +178,9 @@ mod tests {
 
     #[test]
     fn integers_are_restored() {
-        let int = |value: &[u8]| expanded(SqlType::Int, value).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap()));
+        let int = |value: &[u8]| {
+            expanded(SqlType::Int, value).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap()))
+        };
         let cases: [(&[u8], i32); 8] = [
             (&[], 0),
             (&[0x81], 1),

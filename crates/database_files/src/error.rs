@@ -44,6 +44,9 @@ pub enum Reason {
     /// The file is sound, and holds what this reader does not read.
     #[error("{0}")]
     Unsupported(String),
+    /// A value, or a column, does not fit the table that is written.
+    #[error("{0}")]
+    Value(String),
     /// Files that belong together are not all there, or do not belong together.
     #[error("{0}")]
     Incomplete(String),

@@ -46,6 +46,6 @@ pub use database_file::{DatabaseFile, SUFFIXES, is_database_file};
 pub use definition::{Action, Check, Column, Computed, Default, ForeignKey, Identity, Index, KeyKind, Table};
 pub use description::{Description, Origin};
 pub use error::{FileError, Reason, Result};
-pub use packages::{Module, Package};
+pub use packages::{DatabaseProperties, Module, Package, PackageWriter, TableWriter};
 pub use random_access::{InMemory, LocalFile, ReadAt};
 pub use reading::TableReader;

@@ -138,7 +138,8 @@ impl<'a, 'b> RowWriter<'a, 'b> {
             Found::Null => return reader.null(rows).map_err(Problem::Of),
             Found::Missing if reader.is_nullable => return reader.null(rows).map_err(Problem::Of),
             Found::Missing => {
-                let text = "the row is older than the column, and its default stands in a form that is not read";
+                let text =
+                    "the row is older than the column, and its default stands in a form that is not read";
                 return Err(Problem::Of(text.to_owned()));
             }
             Found::Bit(bit) => {

@@ -175,7 +175,9 @@ impl Scan {
                     compressed::cells(bytes, &mut cells).ok_or_else(misfit)?;
                     writer.write_compressed(&cells, &information, &mut self.rows)
                 }
-                (true, None) => Err(Problem::Of("a row without compression in a compressed table".to_owned())),
+                (true, None) => {
+                    Err(Problem::Of("a row without compression in a compressed table".to_owned()))
+                }
                 (false, _) => {
                     let record = FixedVar::parse(bytes).ok_or_else(misfit)?;
                     writer.write_plain(&record, &mut self.rows)

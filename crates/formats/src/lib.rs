@@ -74,7 +74,7 @@ pub use folder::Folder;
 pub use format::Format;
 pub use infer::{Evidence, InferProgress, InferredColumn, InferredSchema, infer, infer_files};
 pub use ipc::{IpcCompression, IpcContainer, IpcOptions};
-pub use location::{Location, Spooled};
+pub use location::{Location, Spooled, Target};
 pub use measure::{measure, measure_all, measure_batches, measure_readable, measure_until};
 pub use opening::{create, open};
 pub use order::{SortColumn, Sorted};

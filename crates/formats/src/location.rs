@@ -155,7 +155,7 @@ impl Location {
     }
 
     /// Starts the file under a temporary name in the directory of the final one.
-    pub(crate) fn create_target(&self) -> Result<Target, FormatError> {
+    pub fn create_target(&self) -> Result<Target, FormatError> {
         let sink = match self {
             Self::Stdout => Sink::Direct(Box::new(io::stdout())),
             Self::Path(path) => Sink::create(path).map_err(|error| self.error(error))?,
@@ -223,7 +223,7 @@ impl<R: io::Seek> io::Seek for Counted<R> {
 }
 
 /// A file on its way to its final name. Dropped unfinished, it is removed.
-pub(crate) struct Target {
+pub struct Target {
     sink: Sink,
     name: String,
     bytes: u64,
@@ -240,7 +240,10 @@ struct Partial(Unfinished);
 
 impl Target {
     /// Puts the file in place. Returns its size in bytes.
-    pub(crate) fn finish(mut self) -> Result<u64, FormatError> {
+    ///
+    /// # Errors
+    /// The last bytes cannot be written, or the file cannot take its name.
+    pub fn finish(mut self) -> Result<u64, FormatError> {
         self.flush()?;
         let fail = |error: io::Error| FormatError::from(error).in_file(&self.name);
         match self.sink {

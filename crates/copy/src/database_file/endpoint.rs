@@ -64,7 +64,7 @@ impl DatabaseFileEndpoint {
     /// Returns the error of writing such files.
     pub(crate) fn not_written(&self) -> CopyError {
         CopyError::Usage(format!(
-            "{self}: data files, backups and packages are read, not written; a server writes them (BACKUP DATABASE, SqlPackage)"
+            "{self}: data files and backups are read, not written (a server writes them: BACKUP DATABASE); packages are written one at a time (shop.bacpac)"
         ))
     }
 

@@ -1,9 +1,13 @@
-//! Files that SQL Server wrote, as sources: backups, data files, packages.
+//! Files that SQL Server wrote, as sources: backups, data files, packages. Packages are destinations, too.
 
+mod definition;
+mod destination;
 mod endpoint;
 mod object;
+mod package_file;
 mod shape;
 mod source;
 
+pub use destination::{PackageDestination, PackageTarget};
 pub use endpoint::DatabaseFileEndpoint;
 pub use source::{DatabaseFileRead, DatabaseFileSource};

@@ -32,7 +32,7 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
     let (retry, of_writers): (Vec<_>, Vec<_>) =
         given(&options.writers).into_iter().partition(|one| one.name == "retry-for");
     let (of_server_sources, of_forms) = (given(&options.reading), given(&options.forms));
-    let mut of_server_targets = named(&["action", "key", "strategy", "with-keys", "collations"]);
+    let mut of_server_targets = named(&["action", "key", "strategy", "collations"]);
     of_server_targets.extend(of_writers);
     of_server_targets.extend(given(&options.bulk));
     of_server_targets.extend(given(&options.columns));
@@ -56,9 +56,11 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
     let of_dates = "is for dates that go into SQL Server or through a transformation";
     refuse(&dates, reads_dates, of_dates, destination)?;
     let modes = named(&["mode", "truncate"]);
-    refuse(&modes, !is_file(destination), "is for tables; a file is replaced as a whole", destination)?;
-    let of_servers = (is_server(source) || is_database_file(source)) && is_server(destination);
-    let of_keys = "copies between SQL Servers";
+    let takes_modes = !is_file(destination) && !is_database_file(destination);
+    refuse(&modes, takes_modes, "is for tables; a file is replaced as a whole", destination)?;
+    let takes_keys = is_server(destination) || is_database_file(destination);
+    let of_servers = (is_server(source) || is_database_file(source)) && takes_keys;
+    let of_keys = "copies between SQL Servers, their backups and packages";
     refuse(&named(&["with-keys"]), of_servers, of_keys, source)?;
     if options.with_keys && options.tables.query.is_some() {
         return usage("--with-keys copies the keys of a table, and --query has none");

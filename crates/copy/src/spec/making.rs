@@ -9,7 +9,7 @@ use rows::text::DateOrder;
 use tds::Column;
 
 use crate::{
-    database_file::DatabaseFileRead,
+    database_file::{DatabaseFileRead, PackageTarget},
     endpoint::{Endpoint, SqlServerEndpoint},
     error::CopyError,
     file_destination::FileWrite,
@@ -191,7 +191,12 @@ fn destination(ends: &Ends, options: &Options, voice: Voice) -> Result<Destinati
         ));
     }
     Ok(match &ends.destination {
-        Endpoint::DatabaseFile(files) => return Err(files.not_written()),
+        Endpoint::DatabaseFile(endpoint) => DestinationSpec::Package(PackageTarget::new(
+            endpoint.clone(),
+            options.with_keys,
+            create,
+            options.tables.to_schema.clone(),
+        )?),
         Endpoint::SqlServer(endpoint) => DestinationSpec::Server(Box::new(ServerTarget {
             endpoint: (**endpoint).clone(),
             record: match options.writers.is_resumable() {

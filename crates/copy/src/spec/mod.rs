@@ -13,7 +13,7 @@ use load::{Interruption, Mode, read::ReadOptions};
 
 use crate::{
     database,
-    database_file::{DatabaseFileRead, DatabaseFileSource},
+    database_file::{DatabaseFileRead, DatabaseFileSource, PackageDestination, PackageTarget},
     destination::{Create, Destination},
     endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint},
     error::CopyError,
@@ -116,6 +116,8 @@ pub enum DestinationSpec {
     Files(FileTarget),
     /// Another database.
     Database(DatabaseTarget),
+    /// A package of SQL Server.
+    Package(PackageTarget),
 }
 
 /// The settings of writing to SQL Server.
@@ -391,6 +393,7 @@ impl DestinationSpec {
             Self::Server(target) => Endpoint::SqlServer(Box::new(target.endpoint.clone())),
             Self::Files(target) => Endpoint::Files(target.endpoint.clone()),
             Self::Database(target) => Endpoint::Database(target.endpoint.clone()),
+            Self::Package(target) => Endpoint::DatabaseFile(target.endpoint.clone()),
         }
     }
 
@@ -406,6 +409,9 @@ impl DestinationSpec {
             }
             (Self::Database(target), Endpoint::Database(endpoint)) => {
                 Self::Database(DatabaseTarget { endpoint, ..target })
+            }
+            (Self::Package(target), Endpoint::DatabaseFile(endpoint)) => {
+                Self::Package(PackageTarget { endpoint, ..target })
             }
             (same, _) => same,
         }
@@ -435,6 +441,7 @@ impl DestinationSpec {
             Self::Database(target) => {
                 database::destination(&target.endpoint, &target.on_conflict, target.create)?
             }
+            Self::Package(target) => Box::new(PackageDestination::new(target.clone())),
         };
         Ok((destination, is_resumable))
     }
@@ -443,7 +450,7 @@ impl DestinationSpec {
     pub(crate) fn suffix(&self) -> &str {
         match self {
             Self::Files(target) => &target.suffix,
-            Self::Server(_) | Self::Database(_) => "",
+            Self::Server(_) | Self::Database(_) | Self::Package(_) => "",
         }
     }
 }

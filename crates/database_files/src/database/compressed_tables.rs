@@ -11,10 +11,7 @@ use arrow::{
     compute::{cast, concat_batches},
 };
 use rows::Form;
-use store::{
-    Column, Compression, Engine, EngineOptions, Kind, RebuildOptions,
-    record::layout::Layout,
-};
+use store::{Column, Compression, Engine, EngineOptions, Kind, RebuildOptions, record::layout::Layout};
 use tds::{Length, SqlType};
 
 use super::PagedDatabase;
@@ -111,7 +108,9 @@ fn compressed_pages(table: &Table, rows: &RecordBatch, compression: Compression)
     for file in fs::read_dir(folder.path()).unwrap() {
         let path = file.unwrap().path();
         let bytes = if path.is_file() { fs::read(path).unwrap() } else { Vec::new() };
-        pages.extend(bytes.chunks_exact(PAGE_BYTES).filter(|page| has_compressed_rows(page)).map(<[u8]>::to_vec));
+        pages.extend(
+            bytes.chunks_exact(PAGE_BYTES).filter(|page| has_compressed_rows(page)).map(<[u8]>::to_vec),
+        );
     }
     assert!(!pages.is_empty());
     pages
@@ -193,12 +192,7 @@ fn pages_of(database: &PagedDatabase, rowset: i64) -> Vec<PageAddress> {
 }
 
 /// Changes records of a rowset in place.
-fn change_records(
-    database: &PagedDatabase,
-    rowset: i64,
-    file: &mut [u8],
-    mut change: impl FnMut(&mut [u8]),
-) {
+fn change_records(database: &PagedDatabase, rowset: i64, file: &mut [u8], mut change: impl FnMut(&mut [u8])) {
     for address in pages_of(database, rowset) {
         let start = address.page as usize * PAGE_BYTES;
         // An earlier change took the checksum away.

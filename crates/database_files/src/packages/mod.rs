@@ -8,12 +8,17 @@
 //! | `origin` | what made the package, and the checksum of its model |
 //! | `types` | types of the model, and the form of their values in the data |
 //! | `data` | rows of the data parts |
+//! | `part_encoder` | rows as data parts |
+//! | `model_writer`, `package_writer` | a model and a package that are written |
 
 mod archive;
 mod data;
 mod element;
 mod model;
+mod model_writer;
 mod origin;
+mod package_writer;
+mod part_encoder;
 mod types;
 
 use std::sync::Arc;
@@ -32,6 +37,7 @@ use data::{DataPart, PartRows};
 use model::{Model, PackagedTable};
 
 pub use model::Module;
+pub use package_writer::{DatabaseProperties, PackageWriter, TableWriter};
 
 /// A package.
 pub struct Package {

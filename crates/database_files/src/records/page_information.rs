@@ -101,7 +101,8 @@ impl<'a> PageInformation<'a> {
         if shared & 0x80 != 0 {
             return Err("it shares more than 127 bytes with other values of its page, which is not read");
         }
-        let shared = anchor.get(..usize::from(shared)).ok_or("it shares more bytes than its page's anchor has")?;
+        let shared =
+            anchor.get(..usize::from(shared)).ok_or("it shares more bytes than its page's anchor has")?;
         into.clear();
         into.extend(shared);
         into.extend(rest);
@@ -124,7 +125,11 @@ mod tests {
 
     use super::*;
 
-    fn value(information: &PageInformation<'_>, column: usize, value: Shared<'_>) -> Result<Vec<u8>, &'static str> {
+    fn value(
+        information: &PageInformation<'_>,
+        column: usize,
+        value: Shared<'_>,
+    ) -> Result<Vec<u8>, &'static str> {
         let mut into = Vec::new();
         information.value(column, value, &mut into).map(<[u8]>::to_vec)
     }

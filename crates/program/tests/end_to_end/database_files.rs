@@ -75,12 +75,88 @@ fn a_package_is_described_and_verified() {
 }
 
 #[test]
+fn tables_of_a_server_become_a_package_and_tables_again() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE SCHEMA sales");
+    fixture.sql(
+        "CREATE TABLE dbo.region (id int IDENTITY(10, 5) CONSTRAINT pk_region PRIMARY KEY, name varchar(20) COLLATE Polish_CI_AS NOT NULL)",
+    );
+    fixture.sql(
+        "CREATE TABLE sales.[order.line] (id int NOT NULL, part smallint NOT NULL, region_id int NULL CONSTRAINT fk_region REFERENCES dbo.region (id) ON DELETE CASCADE, \
+         amount decimal(12, 2) NULL CONSTRAINT ck_amount CHECK (amount >= 0), twice AS amount * 2, at datetime2(3) NOT NULL CONSTRAINT df_at DEFAULT SYSUTCDATETIME(), \
+         note nvarchar(max) NULL, code char(4) NOT NULL, version rowversion, CONSTRAINT pk_line PRIMARY KEY (id, part DESC))",
+    );
+    fixture.sql(
+        "CREATE INDEX ix_amount ON sales.[order.line] (amount DESC) INCLUDE (code) WHERE amount IS NOT NULL",
+    );
+    fixture.sql("INSERT INTO dbo.region (name) VALUES ('Łódź'), ('North')");
+    fixture.sql(
+        "INSERT INTO sales.[order.line] (id, part, region_id, amount, at, note, code) SELECT value, value % 3, 10, value / 4.0, '2026-01-02 03:04:05.678', \
+         REPLICATE(N'日本 ', value % 7), 'ab' FROM GENERATE_SERIES(1, 3000)",
+    );
+    let written =
+        fixture.ok(&["copy", "mssql:", "shop.bacpac", "--tables", "*", "--with-keys", "--jobs", "2"]);
+    assert!(written.stderr.contains("shop.bacpac: 2 tables"), "{}", written.stderr);
+    let verified = fixture.ok(&["describe", "shop.bacpac", "--verify"]);
+    assert!(verified.stdout.contains("2 of 2 tables are sound, 3,002 rows"), "{}", verified.stdout);
+    let content = "SELECT COUNT(*), SUM(CAST(twice AS decimal(18, 2))), SUM(LEN(note)), MIN(code), MAX(at) FROM sales.[order.line]";
+    let of_keys = "SELECT name, is_unique, type_desc, has_filter FROM sys.indexes WHERE OBJECT_NAME(object_id) IN ('region', 'order.line') ORDER BY name";
+    let before = (fixture.rows(content), fixture.rows("SELECT * FROM dbo.region"), fixture.rows(of_keys));
+    fixture.sql("DROP TABLE sales.[order.line]; DROP TABLE dbo.region; DROP SCHEMA sales");
+    fixture.ok(&["copy", "shop.bacpac", "mssql:", "--tables", "*", "--with-keys", "--quiet"]);
+    let after = (fixture.rows(content), fixture.rows("SELECT * FROM dbo.region"), fixture.rows(of_keys));
+    assert_eq!(after, before);
+    assert_eq!(
+        fixture.rows("SELECT name, delete_referential_action_desc FROM sys.foreign_keys"),
+        "fk_region,CASCADE\n"
+    );
+    // The model alone, and a table without the one that its foreign key refers to.
+    fixture.ok(&["copy", "shop.bacpac", "model.dacpac", "--tables", "*", "--with-keys", "--quiet"]);
+    let model = fixture.ok(&["describe", "model.dacpac"]);
+    assert!(model.stdout.contains("package of a model alone"), "{}", model.stdout);
+    let alone = fixture.ok(&["copy", "mssql:", "lines.bacpac", "--tables", "sales.*", "--with-keys"]);
+    assert!(
+        alone
+            .stderr
+            .contains("foreign key fk_region of sales.order.line is not written: it refers to dbo.region"),
+        "{}",
+        alone.stderr
+    );
+}
+
+#[test]
+fn a_package_appears_when_all_of_it_has_arrived() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE a (n int NOT NULL)");
+    fixture.sql("CREATE TABLE b (v sql_variant NULL)");
+    fixture.sql("INSERT INTO a VALUES (1)");
+    fixture.file("shop.bacpac", "what was there before");
+    let failed = fixture.run(&["copy", "mssql:", "shop.bacpac", "--tables", "*"]);
+    assert_eq!(failed.code, 1, "{}", failed.stderr);
+    for part in ["column v: sql_variant has no form in a package that is known", "shop.bacpac is not written"]
+    {
+        assert!(failed.stderr.contains(part), "{}", failed.stderr);
+    }
+    assert_eq!(fs::read_to_string(fixture.path("shop.bacpac")).unwrap(), "what was there before");
+    let left: Vec<_> =
+        fs::read_dir(fixture.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("partial")), "{left:?}");
+    fixture.file("a.csv", "id,name\n1,x\n2,\n");
+    fixture.ok(&["copy", "a.csv", "files.bacpac#shop.thing", "--quiet"]);
+    fixture.ok(&["copy", "files.bacpac#shop.thing", "back.csv", "--quiet"]);
+    assert_eq!(fs::read_to_string(fixture.path("back.csv")).unwrap(), "id,name\n1,x\n2,\n");
+    let refused = fixture.run(&["copy", "a.csv", "files.bacpac#shop.thing", "--create"]);
+    assert!(refused.stderr.contains("there is such a file already"), "{}", refused.stderr);
+}
+
+#[test]
 fn what_such_files_cannot_do_is_refused_by_name() {
     let fixture = Fixture::new();
     fixture.file("shop.bacpac", SHOP);
     fixture.file("empty.bak", "");
     fixture.file("text.mdf", "no pages\n".repeat(4000));
-    let cases: [(&[&str], &str); 9] = [
+    fixture.file("a.csv", "id\n1\n");
+    let cases: [(&[&str], &str); 13] = [
         (&["copy", "shop.bacpac#customer", "out.csv", "--backup-set", "2"], "a package is no backup"),
         (
             &["copy", "shop.bacpac", "out.csv"],
@@ -89,7 +165,17 @@ fn what_such_files_cannot_do_is_refused_by_name() {
         (&["copy", "shop.bacpac#nix", "out.csv"], "the file has shop.customer, shop.order line"),
         (&["copy", "empty.bak#t", "out.csv"], "empty.bak: it is too short for a data file or a backup"),
         (&["copy", "text.mdf#t", "out.csv"], "it is neither a data file (.mdf, .ndf) nor a backup"),
-        (&["copy", "a.csv", "shop.bak"], "are read, not written"),
+        (&["copy", "a.csv", "shop.bak"], "data files and backups are read, not written"),
+        (
+            &["copy", "a.csv", "new.bacpac"],
+            "name the table that the rows are written to (new.bacpac#dbo.orders)",
+        ),
+        (&["copy", "shop.bacpac#customer", "shop.bacpac"], "is both source and destination"),
+        (&["copy", "shop.bacpac#customer", "new.bacpac", "--truncate"], "a file is replaced as a whole"),
+        (
+            &["copy", "shop.bacpac#customer", "new.bacpac", "--batch-rows", "5"],
+            "--batch-rows is for loading SQL Server",
+        ),
         (&["copy", "shop.bacpac#customer", "out.csv", "--query", "SELECT 1"], "a file has no queries"),
         (
             &["copy", "shop.bacpac#customer", "out.csv", "--readers", "2"],
