@@ -226,6 +226,7 @@ class Server:
         log_requests: bool,
         max_connections: int | None,
         memory_limit: int | None,
+        restore: list[tuple[str, str]],
         init: list[str | os.PathLike[str]],
         bulk_directories: list[str | os.PathLike[str]],
         keytab: str | os.PathLike[str] | None,

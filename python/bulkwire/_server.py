@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from . import _bulkwire
@@ -31,6 +31,8 @@ class Server:
         log_requests: print every request on standard error.
         max_connections: connections at one time.
         memory_limit: memory of the server in bytes; half of the machine's (or of its control group's) without it.
+        restore: databases to make before the first connection, by name, each of a backup, data files or a package of SQL Server
+            (`{"shop": "shop.bak"}`); a database of the name that is there is left as it is.
         init: T-SQL scripts (batches separated by GO) to run before the first connection.
         bulk_directories: directories below which BULK INSERT and OPENROWSET(BULK …) may read files.
         keytab: a file of keys with which Kerberos tickets are accepted (needs the system's Kerberos library).
@@ -59,6 +61,7 @@ class Server:
         log_requests: bool = False,
         max_connections: int | None = None,
         memory_limit: int | None = None,
+        restore: Mapping[str, str | os.PathLike[str]] | None = None,
         init: Sequence[str | os.PathLike[str]] = (),
         bulk_directories: Sequence[str | os.PathLike[str]] = (),
         keytab: str | os.PathLike[str] | None = None,
@@ -72,6 +75,8 @@ class Server:
         faults: str | os.PathLike[str] | None = None,
         metrics_port: int | None = None,
     ) -> None:
+        if restore and (faults is not None or discard):
+            raise UsageError("restore cannot go with faults or discard")
         if (keytab is None) != (not trusted_principals) or (spn is not None and keytab is None):
             raise UsageError("keytab needs trusted_principals, and they and spn need keytab")
         of_tokens = (entra_issuer, tuple(entra_audiences), entra_sign_in_url, tuple(entra_principals))
@@ -94,6 +99,7 @@ class Server:
             log_requests=log_requests,
             max_connections=max_connections,
             memory_limit=memory_limit,
+            restore=[(name, os.fspath(files)) for name, files in (restore or {}).items()],
             init=list(init),
             bulk_directories=list(bulk_directories),
             keytab=keytab,

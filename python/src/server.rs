@@ -5,12 +5,18 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use bulkwire_server::{
-    CertificateSource, DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, RunningServer,
-    ServerOptions,
+    CertificateSource, DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, RestoreRequest,
+    Restoring, RunningServer, ServerOptions,
 };
 use pyo3::prelude::*;
 
 use crate::failure;
+
+/// Makes a database of the server of files.
+pub(crate) fn restorer(request: &RestoreRequest<'_>) -> Result<String, String> {
+    let &RestoreRequest { address, user, password, database, files } = request;
+    bulkwire_cli::restore(address, (user, password), database, files)
+}
 
 /// The native server; `bulkwire.Server` is its documented face.
 #[pyclass(frozen, module = "bulkwire._bulkwire")]
@@ -23,7 +29,7 @@ pub(crate) struct Server {
 #[pymethods]
 impl Server {
     #[staticmethod]
-    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections, memory_limit, init, bulk_directories, keytab, spn, trusted_principals, entra_key, entra_issuer, entra_audiences, entra_sign_in_url, entra_principals, faults, metrics_port))]
+    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections, memory_limit, restore, init, bulk_directories, keytab, spn, trusted_principals, entra_key, entra_issuer, entra_audiences, entra_sign_in_url, entra_principals, faults, metrics_port))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of Python's Server()")]
     fn start(
         py: Python<'_>,
@@ -38,6 +44,7 @@ impl Server {
         log_requests: bool,
         max_connections: Option<usize>,
         memory_limit: Option<u64>,
+        restore: Vec<(String, String)>,
         init: Vec<PathBuf>,
         bulk_directories: Vec<PathBuf>,
         keytab: Option<PathBuf>,
@@ -89,6 +96,7 @@ impl Server {
             kerberos,
             entra,
             metrics: metrics_port.map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
+            restoring: (!restore.is_empty()).then_some(Restoring { databases: restore, by: restorer }),
             init,
             bulk_directories,
             limits: Limits {

@@ -56,6 +56,17 @@ def test_a_server_keeps_its_rows_in_a_directory(tmp_path):
         assert db.fetch("SELECT COUNT(*) FROM dbo.kept") == [(2,)]
 
 
+def test_a_server_starts_with_a_restored_database(tmp_path):
+    pq.write_table(pa.table({"id": pa.array([1, 2], pa.int32())}), tmp_path / "rows.parquet")
+    bulkwire.copy(str(tmp_path / "rows.parquet"), f"{tmp_path}/shop.bacpac#sales.orders")
+    with bulkwire.Server(restore={"shop": tmp_path / "shop.bacpac"}) as server, server.connect() as db:
+        assert db.fetch("SELECT SUM(id) FROM shop.sales.orders") == [(3,)]
+    with pytest.raises(bulkwire.UsageError, match="restore cannot go with"):
+        bulkwire.Server(restore={"shop": "shop.bak"}, discard=True)
+    with pytest.raises(bulkwire.Error, match="cannot restore shop"):
+        bulkwire.Server(restore={"shop": tmp_path / "nix.bak"})
+
+
 def test_transactions(bulkwire_db):
     bulkwire_db.execute("CREATE TABLE t (id int)")
     data = pa.table({"id": pa.array([1, 2], pa.int32())})

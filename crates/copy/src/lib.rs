@@ -10,6 +10,7 @@
 //! | [`FileDestination`], [`ServerDestination`] | files and tables of SQL Server as destinations |
 //! | [`database`] | other databases, through their drivers |
 //! | [`DatabaseFileSource`], [`PackageDestination`] | backups, data files and packages of SQL Server; packages that are written |
+//! | [`restore_database`] | a database of SQL Server, made of files |
 //! | [`copy_table`], [`copy_tables`] | the copy itself: one table, and several |
 //! | [`loaded_file`], [`rejects`] | files with the origins of their rows; where refused rows are written |
 //! | [`RowStream`] | record batches on their way, with the origins of their rows |
@@ -44,6 +45,7 @@ pub mod options;
 mod places;
 mod read_options;
 pub mod rejects;
+mod restored;
 mod row_stream;
 mod rowversions;
 mod run;
@@ -83,6 +85,7 @@ pub use load_way::{load_way, way_words};
 pub use looking::{CountedSource, first_rows, fit};
 pub use options::{Language, Options};
 pub use places::{Part, Place, Places};
+pub use restored::{Restored, restore_database};
 pub use row_stream::{BoxError, RowStream};
 pub use run::{Copied, open_source, run, transformed};
 pub use server::{server_tables, table_name};

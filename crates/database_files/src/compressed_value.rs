@@ -230,4 +230,46 @@ mod tests {
         assert_eq!(expanded(SqlType::NChar { length: 2 }, &[0x2d, 0x4e]).unwrap(), [0x2d, 0x4e, b' ', 0]);
         assert_eq!(expanded(SqlType::Bit, &[]).unwrap(), [0]);
     }
+
+    /// Bytes by chance, which begin as records, anchors and texts do: none of the decoders of compressed pages panics.
+    #[test]
+    fn bytes_by_chance_are_values_or_none() {
+        use crate::records::{PageInformation, Shared, compressed};
+
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let types = [
+            SqlType::Int,
+            SqlType::Float,
+            SqlType::Decimal { precision: 38, scale: 38 },
+            SqlType::NChar { length: 3 },
+            SqlType::Char { length: 3 },
+            SqlType::RowVersion,
+        ];
+        let mut found = 0;
+        for _ in 0..200_000 {
+            let length = random() as usize % 40;
+            let mut bytes: Vec<u8> = (0..length).map(|_| random() as u8).collect();
+            let first = [0x01, 0x21, 0x02, 0x04, 0x06, 0x18][random() as usize % 6];
+            bytes.first_mut().into_iter().for_each(|byte| *byte = first);
+            let mut cells = Vec::new();
+            found += usize::from(compressed::cells(&bytes, &mut cells).is_some());
+            if let Some(information) = PageInformation::parse(&bytes) {
+                for column in 0..3 {
+                    let mut into = Vec::new();
+                    let _ = information.value(column, Shared::Bytes(&bytes), &mut into);
+                    let _ = information.value(column, Shared::Symbol(length), &mut into);
+                }
+            }
+            for sql_type in &types {
+                let _ = expanded(sql_type.clone(), &bytes);
+            }
+        }
+        assert!(found > 500, "{found}");
+    }
 }

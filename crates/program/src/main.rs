@@ -19,11 +19,18 @@ fn main() -> ExitCode {
 fn parts() -> Parts {
     Parts {
         kerberos: bulkwire_kerberos::converse,
-        serve: Some(bulkwire_server::run_program),
+        serve: Some(|words| bulkwire_server::run_program(words, restore)),
         bench: Some(bulkwire_bench::run_program),
         engine: Some(std::sync::Arc::new(bulkwire_transform::Transformer)),
         wizard: Some(bulkwire_transform::wizard),
     }
+}
+
+/// Makes a database of the embedded server of files.
+#[cfg(feature = "engine")]
+fn restore(request: &bulkwire_server::RestoreRequest<'_>) -> Result<String, String> {
+    let &bulkwire_server::RestoreRequest { address, user, password, database, files } = request;
+    bulkwire_cli::restore(address, (user, password), database, files)
 }
 
 #[cfg(not(feature = "engine"))]

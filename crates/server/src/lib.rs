@@ -25,6 +25,9 @@ pub use databases::file_access::FileAccess;
 pub use faults::{FaultFileError, FaultPlan};
 pub use init_script::InitError;
 pub use listener::{RunningServer, Server, StartError};
-pub use options::{DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, ServerOptions};
+pub use options::{
+    DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, RestoreRequest, Restorer, Restoring,
+    ServerOptions,
+};
 pub use program::run_program;
 pub use transport::{CertificateError, CertificateSource};

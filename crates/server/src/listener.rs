@@ -32,7 +32,7 @@ use crate::faults::{FaultFileError, FaultPlan, Faults};
 use crate::init_script;
 use crate::init_script::InitError;
 use crate::metrics::{Endpoint, Health};
-use crate::options::{DataLocation, Entra, ServerOptions};
+use crate::options::{DataLocation, Entra, RestoreRequest, Restoring, ServerOptions};
 use crate::serving::{FIRST_SPID, Front, Guesses, STACK_BYTES, Shared, SpillDirectory};
 use crate::transport::{CertificateError, TlsIdentity};
 
@@ -65,6 +65,14 @@ pub enum StartError {
     /// An init script failed.
     #[error(transparent)]
     Init(#[from] InitError),
+    /// A database could not be made of its files.
+    #[error("cannot restore {database}: {reason}")]
+    Restore {
+        /// The database.
+        database: String,
+        /// The reason.
+        reason: String,
+    },
     /// The directory for rows that do not fit into memory cannot be used.
     #[error("cannot make a directory for temporary files: {0}")]
     SpillDirectory(io::Error),
@@ -182,9 +190,6 @@ impl Server {
         recovering.end(&runtime);
         health.note_open();
         let instance = Arc::new(instance);
-        for script in &front.options.init {
-            run_script(&work, script.clone(), &instance, front.options.user.clone())?;
-        }
         let shared = Arc::new(Shared {
             front,
             instance,
@@ -193,6 +198,12 @@ impl Server {
             work: work.handle().clone(),
             _spill_directory: spill_directory,
         });
+        if let Some(restoring) = &shared.options.restoring {
+            restore(&runtime, &shared, restoring)?;
+        }
+        for script in &shared.options.init {
+            run_script(&work, script.clone(), &shared.instance, shared.options.user.clone())?;
+        }
         health.note_serving(&shared);
         let (stop, stopped) = watch::channel(false);
         let task = runtime.spawn(accept(listener, Arc::clone(&shared), stopped));
@@ -324,6 +335,33 @@ fn open_store(
         DataLocation::InMemory => Ok(Databases::in_memory(Some(Arc::new(StoreQuota(Arc::clone(memory)))))?),
         DataLocation::Directory { path, sync } => Databases::open_within(path, *sync, cache_bytes),
     }
+}
+
+/// Makes databases of files, through a port of this machine that closes again before others are let in.
+fn restore(runtime: &Runtime, shared: &Arc<Shared>, restoring: &Restoring) -> Result<(), StartError> {
+    let address = SocketAddr::from(([127, 0, 0, 1], 0));
+    let refused = |source| StartError::Listen { address, source };
+    let listener = runtime.block_on(TcpListener::bind(address)).map_err(refused)?;
+    let own = listener.local_addr().map_err(refused)?;
+    let (stop, stopped) = watch::channel(false);
+    let task = runtime.spawn(accept(Arc::new(listener), Arc::clone(shared), stopped));
+    let made = restoring.databases.iter().try_for_each(|(database, files)| {
+        let options = &shared.options;
+        let request = RestoreRequest {
+            address: own,
+            user: &options.user,
+            password: options.password.expose(),
+            database,
+            files,
+        };
+        let said = (restoring.by)(&request)
+            .map_err(|reason| StartError::Restore { database: database.clone(), reason })?;
+        log::line(said);
+        Ok(())
+    });
+    let _ = stop.send(true);
+    let _ = runtime.block_on(task);
+    made
 }
 
 /// Runs an init script where requests run; what it prints goes to standard error.

@@ -16,6 +16,8 @@ pub struct ServerOptions {
     pub data: DataLocation,
     /// Scripts to run, in this order, before the first connection is taken.
     pub init: Vec<PathBuf>,
+    /// Databases of files to make before the scripts run.
+    pub restoring: Option<Restoring>,
     /// The one login.
     pub user: String,
     /// The password of the administrator's login.
@@ -40,6 +42,33 @@ pub struct ServerOptions {
     pub metrics: Option<SocketAddr>,
     /// Limits of what clients can make the server hold.
     pub limits: Limits,
+}
+
+/// Databases that are made of files (backups, data files, packages) when the server starts, and who makes them.
+#[derive(Clone, Debug)]
+pub struct Restoring {
+    /// Names, and the files of each as its user spells them.
+    pub databases: Vec<(String, String)>,
+    /// Makes a database through a connection of its own.
+    pub by: Restorer,
+}
+
+/// Makes one database of its files. Returns what is to be said of it, or the reason why it cannot be made.
+pub type Restorer = fn(&RestoreRequest<'_>) -> Result<String, String>;
+
+/// A database that is to be made.
+#[derive(Debug)]
+pub struct RestoreRequest<'a> {
+    /// The address to connect to, which nobody else knows.
+    pub address: SocketAddr,
+    /// The administrator's login.
+    pub user: &'a str,
+    /// The administrator's password.
+    pub password: &'a str,
+    /// The name of the database.
+    pub database: &'a str,
+    /// The files as the user spells them.
+    pub files: &'a str,
 }
 
 /// The Kerberos tickets that are accepted.
@@ -137,6 +166,11 @@ impl Password {
     /// Returns true if the password is empty, so that nothing is compared.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns the text.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
     }
 
     /// Compares in a time that depends only on the lengths.

@@ -12,6 +12,8 @@ use crate::Entra;
 use crate::Kerberos;
 use crate::Limits;
 use crate::Password;
+use crate::Restorer;
+use crate::Restoring;
 use crate::Server;
 use crate::ServerOptions;
 use crate::StartError;
@@ -45,6 +47,10 @@ struct Arguments {
     /// Run a script of T-SQL (batches separated by GO) before the first connection; may be given several times
     #[arg(long, value_name = "FILE.sql")]
     init: Vec<PathBuf>,
+    /// Make a database of a backup, data files or a package before the first connection (shop=shop.bak); a database of the name that is
+    /// there is left as it is. May be given several times
+    #[arg(long, value_name = "NAME=FILE", value_parser = restored, conflicts_with_all = ["faults", "discard"])]
+    restore: Vec<(String, String)>,
     /// The login's name
     #[arg(long, default_value = "sa")]
     user: String,
@@ -143,6 +149,15 @@ fn service_tier(name: &str) -> Result<ServiceTier, String> {
     })
 }
 
+fn restored(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, files)) if !name.is_empty() && !files.is_empty() => {
+            Ok((name.to_owned(), files.to_owned()))
+        }
+        _ => Err("a name and a file: shop=shop.bak".to_owned()),
+    }
+}
+
 fn processors(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
@@ -172,9 +187,9 @@ enum Encryption {
     Strict,
 }
 
-/// Runs the server with a command line, the program's name first, until a signal stops it. Errors are printed, and
-/// false is returned. Wrong arguments, `--help` and `--version` end the process.
-pub fn run_program(words: Vec<OsString>) -> bool {
+/// Runs the server with a command line, the program's name first, until a signal stops it. `restorer` makes databases of files
+/// (`--restore`). Errors are printed, and false is returned. Wrong arguments, `--help` and `--version` end the process.
+pub fn run_program(words: Vec<OsString>, restorer: Restorer) -> bool {
     let matches = Arguments::command().get_matches_from(words);
     let of_environment = matches.value_source("password") == Some(ValueSource::EnvVariable);
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -183,7 +198,7 @@ pub fn run_program(words: Vec<OsString>) -> bool {
         Some(folder) => {
             manual::write(folder).map_err(|source| Failure::Manual { folder: folder.clone(), source })
         }
-        None => serve(arguments, of_environment),
+        None => serve(arguments, of_environment, restorer),
     };
     done.inspect_err(explain).is_ok()
 }
@@ -211,7 +226,7 @@ enum Failure {
 }
 
 /// Starts the server and waits. `of_environment`: a password that is given is the variable's.
-fn serve(arguments: Arguments, of_environment: bool) -> Result<(), Failure> {
+fn serve(arguments: Arguments, of_environment: bool, restorer: Restorer) -> Result<(), Failure> {
     trace::subscribe(arguments.log_level, arguments.log_format);
     if arguments.password.as_deref() == Some("") {
         let place = if of_environment { "BULKWIRE_SERVER_PASSWORD" } else { "--password" };
@@ -227,7 +242,7 @@ fn serve(arguments: Arguments, of_environment: bool) -> Result<(), Failure> {
         .into_iter()
         .for_each(|warning| log::line(format!("warning: {warning}")));
     let certificate_out = arguments.certificate_out.clone();
-    let server = Server::start(options(arguments, password))?;
+    let server = Server::start(options(arguments, password, restorer))?;
     if let (Some(path), Some(pem)) = (certificate_out, server.certificate_pem()) {
         fs::write(&path, pem).map_err(|source| Failure::CertificateOut { path, source })?;
     }
@@ -248,7 +263,7 @@ fn serve(arguments: Arguments, of_environment: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn options(arguments: Arguments, password: String) -> ServerOptions {
+fn options(arguments: Arguments, password: String, restorer: Restorer) -> ServerOptions {
     let certificate = match (arguments.encryption, arguments.certificate, arguments.key) {
         (Encryption::Off, _, _) => None,
         (_, Some(certificate), Some(key)) => Some(CertificateSource::Files { certificate, key }),
@@ -282,6 +297,8 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         listen: SocketAddr::new(arguments.address, arguments.port),
         data,
         init: arguments.init,
+        restoring: (!arguments.restore.is_empty())
+            .then_some(Restoring { databases: arguments.restore, by: restorer }),
         user: arguments.user,
         password: Password::new(password),
         certificate,

@@ -297,7 +297,7 @@ impl<W: Write> WrittenArchive<W> {
              <TableRowCountTotalTag>{}</TableRowCountTotalTag></ExportStatistics>",
             self.rows
         );
-        let statistics = has_data.then_some(statistics).unwrap_or_default();
+        let statistics = if has_data { statistics } else { String::new() };
         let origin = Origin { checksum: &checksum, version: model.version, tables, statistics: &statistics };
         let mut parts = vec![
             ("model.xml", model.text.clone(), true),

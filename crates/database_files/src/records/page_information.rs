@@ -34,7 +34,8 @@ impl<'a> PageInformation<'a> {
         }
     }
 
-    fn parse(bytes: &'a [u8]) -> Option<Self> {
+    /// Reads the record of its bytes.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let flags = u8_at(bytes, 0)?;
         let (has_anchors, has_dictionary) = (flags & HAS_ANCHORS != 0, flags & HAS_DICTIONARY != 0);
         let mut end_at = ENDS_AT;

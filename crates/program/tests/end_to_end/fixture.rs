@@ -36,6 +36,7 @@ impl Fixture {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             data: DataLocation::InMemory,
             init: Vec::new(),
+            restoring: None,
             user: "sa".to_owned(),
             password: Password::new(PASSWORD),
             certificate: Some(CertificateSource::SelfSigned),

@@ -22,7 +22,10 @@ impl Serving {
 
     fn start_with(arguments: &[&str], password: Option<&str>) -> Result<Serving, (i32, String, String)> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
-        command.args(["serve", "--in-memory"]).args(arguments);
+        command.arg("serve").args(arguments);
+        if !arguments.contains(&"--data") {
+            command.arg("--in-memory");
+        }
         match password {
             Some(password) => command.env("BULKWIRE_SERVER_PASSWORD", password),
             None => command.env_remove("BULKWIRE_SERVER_PASSWORD"),
@@ -74,6 +77,40 @@ fn init_scripts_run_in_order_before_the_server_listens() {
     assert_eq!(found, "3,3,15\n");
     let said = serving.stop();
     assert!(said.contains("schema.sql: made"), "{said}");
+}
+
+#[test]
+fn a_database_of_a_package_is_there_before_the_first_connection() {
+    const SHOP: &[u8] = include_bytes!("../../../copy/tests/fixtures/shop.bacpac");
+    let fixture = Fixture::new();
+    let package = fixture.file("shop.bacpac", SHOP);
+    let later = "INSERT INTO shop.shop.customer (name, code) VALUES (N'later', 'X')";
+    let later = fixture.file("later.sql", later);
+    let (restore, data) = (format!("shop={}", text(&package)), fixture.path("data"));
+    let arguments = |restore: &str| {
+        ["--port", "0", "--data", text(&data), "--init", text(&later), "--restore", restore]
+            .map(str::to_owned)
+    };
+    let start = |restore: &str| {
+        let words = arguments(restore);
+        Serving::start(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    // The second time it is left as it is, and the script runs again.
+    for (rows, said) in [("3,3\n", "shop is restored from"), ("4,4\n", "shop is there already")] {
+        let serving = start(&restore).unwrap_or_else(|said| panic!("{said:?}"));
+        assert_eq!(serving.rows(&fixture, "SELECT COUNT(*), MAX(id) FROM shop.shop.customer"), rows);
+        assert_eq!(serving.rows(&fixture, "SELECT COUNT(*) FROM shop.sys.foreign_keys"), "1\n");
+        let printed = serving.stop();
+        assert!(printed.contains(said), "{printed}");
+    }
+    for (restore, part) in [
+        ("shop", "a name and a file: shop=shop.bak"),
+        ("other=nix.bak", "cannot restore other: "),
+        ("other=a.csv", "a.csv is no backup, data file or package"),
+    ] {
+        let Err((code, _, said)) = start(restore) else { panic!("{restore} is refused") };
+        assert!(code != 0 && said.contains(part), "{said}");
+    }
 }
 
 #[test]

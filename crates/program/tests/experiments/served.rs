@@ -22,6 +22,7 @@ impl Served {
                 listen: SocketAddr::from(([127, 0, 0, 1], 0)),
                 data: DataLocation::InMemory,
                 init: Vec::new(),
+                restoring: None,
                 user: "sa".to_owned(),
                 password: Password::new(PASSWORD),
                 certificate: None,

@@ -193,6 +193,7 @@ fn server_for(messages: &[Captured]) -> (RunningServer, Login7) {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         data: DataLocation::InMemory,
         init: Vec::new(),
+        restoring: None,
         user: login.user_name.clone(),
         password: Password::new(login.password.expose().clone()),
         certificate: None,

@@ -46,6 +46,7 @@ pub fn options(listen: SocketAddr, data: DataLocation) -> ServerOptions {
         listen,
         data,
         init: Vec::new(),
+        restoring: None,
         user: "sa".into(),
         password: Password::new("pw"),
         certificate: Some(bulkwire_server::CertificateSource::SelfSigned),
