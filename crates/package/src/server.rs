@@ -47,32 +47,9 @@ impl<'a> Server<'a> {
     /// A variable or secret is missing, or the text is no connection string.
     pub fn config(&self, name: &str, scope: &Scope) -> Result<Config, TaskError> {
         let connection = self.get(name)?;
-        let mut texts = Vec::new();
-        let mut url = String::new();
-        for part in
-            Template::parse(connection.url()).map_err(|error| TaskError::last(error.to_string()))?.parts()
-        {
-            let secret = match part {
-                Part::Text(text) => {
-                    url.push_str(text);
-                    continue;
-                }
-                Part::Variable { name, .. } => {
-                    let value = scope.get(name);
-                    value
-                        .ok_or_else(|| TaskError::last(format!("there is no variable `{name}`")))?
-                        .to_string()
-                }
-                Part::Environment(name) => secrets::of_environment(name).map_err(of_secret)?,
-                Part::File(path) => secrets::of_file(scope.folder(), path).map_err(of_secret)?,
-            };
-            if matches!(part, Part::Variable { .. }) {
-                url.push_str(&secret);
-            } else {
-                url.push_str(&format!("${{env:{PLACE}{}}}", texts.len()));
-                texts.push(secret);
-            }
-        }
+        let template =
+            Template::parse(connection.url()).map_err(|error| TaskError::last(error.to_string()))?;
+        let (url, texts) = connection_string(&template, scope)?;
         let password = self.password(connection, scope)?;
         let lookup = |name: &str| match name.strip_prefix(PLACE) {
             Some(index) => index.parse::<usize>().ok().and_then(|index| texts.get(index).cloned()),
@@ -144,6 +121,37 @@ impl<'a> Server<'a> {
             (None, None) => Ok(None),
         }
     }
+}
+
+/// Returns a connection string with a place for each secret in it, and these secrets. A secret that is the whole text is the string.
+fn connection_string(template: &Template, scope: &Scope) -> Result<(String, Vec<String>), TaskError> {
+    let secret = |part: &Part| match part {
+        Part::Environment(name) => Some(secrets::of_environment(name).map_err(of_secret)),
+        Part::File(path) => Some(secrets::of_file(scope.folder(), path).map_err(of_secret)),
+        Part::Text(_) | Part::Variable { .. } => None,
+    };
+    if let [whole] = template.parts()
+        && let Some(found) = secret(whole)
+    {
+        return Ok((found?, Vec::new()));
+    }
+    let mut url = String::new();
+    let mut texts = Vec::new();
+    for part in template.parts() {
+        match part {
+            Part::Text(text) => url.push_str(text),
+            Part::Variable { name, .. } => {
+                let value = scope.get(name);
+                let value = value.ok_or_else(|| TaskError::last(format!("there is no variable `{name}`")))?;
+                url.push_str(&value.to_string());
+            }
+            Part::Environment(_) | Part::File(_) => {
+                url.push_str(&format!("${{env:{PLACE}{}}}", texts.len()));
+                texts.extend(secret(part).transpose()?);
+            }
+        }
+    }
+    Ok((url, texts))
 }
 
 fn of_secret(error: secrets::SecretError) -> TaskError {
