@@ -100,6 +100,10 @@ messages! {
     TYPE_CLASH [2]: 206, 16, 2, "Operand type clash: {} is incompatible with {}";
     /// A column that no table in scope has.
     INVALID_COLUMN [1]: 207, 16, 1, "Invalid column name '{}'.";
+    /// A load of rows whose table was altered since it was announced.
+    BULK_SCHEMA_CHANGED [0]: 4891, 16, 1, "Insert bulk failed due to a schema change of the target table.";
+    /// A SELECT list of more columns than any may have.
+    SELECT_LIST_TOO_LONG [1]: 1056, 15, 1, "The number of elements in the select list exceeds the maximum allowed number of {} elements.";
     /// A table that does not exist.
     INVALID_OBJECT [1]: 208, 16, 1, "Invalid object name '{}'.";
     /// A column name that several tables have.

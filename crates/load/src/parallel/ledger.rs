@@ -24,6 +24,8 @@ use crate::{
 
 /// The error by which a commit is refused whose epoch is over.
 const TAKEN_OVER: i32 = 50_901;
+/// The error by which a load is not done whose table was replaced meanwhile.
+const TARGET_REPLACED: i32 = 50_902;
 
 /// The identity of a load: its name, its target and its sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,14 +240,27 @@ impl Ledger {
         )
     }
 
+    /// Returns the statement that fails if the rows' table has been replaced by another of its name since the load began.
+    fn same_table_statement(&self) -> String {
+        let Self { place, identity, .. } = self;
+        format!(
+            "IF EXISTS (SELECT 1 FROM {loads} WHERE load_id = {id} AND target_object <> COALESCE(OBJECT_ID({target}), 0)) \
+             THROW {TARGET_REPLACED}, N'another table has taken the place of the one that the load began with', 1; ",
+            loads = place.loads(),
+            id = literal(&identity.load_id),
+            target = identity.target.object_literal(),
+        )
+    }
+
     /// Marks a load as done whose rows are all committed.
     ///
     /// # Errors
     /// [`Error::Unnoted`] if a statement fails, and the error does not pass while the policy is patient: the rows stay.
     pub fn finish(&self, client: &mut Client, retry: RetryPolicy) -> Result<(), Error> {
+        let statements = format!("{}{}", self.same_table_statement(), self.done_statements());
         let done = self.finish_by(client, retry, &mut |client| {
             client.begin(Isolation::Current)?;
-            client.commit_after(&self.done_statements())
+            client.commit_after(&statements)
         });
         let load_id = || self.identity.load_id.clone();
         done.map(drop)

@@ -214,3 +214,17 @@ fn a_lost_answer_to_the_last_commit_is_looked_up() {
         }
     }
 }
+
+#[test]
+fn triggers_in_place_of_rows_are_not_passed_over() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int)");
+    fixture.sql("CREATE TRIGGER takes ON t INSTEAD OF INSERT AS RETURN");
+    fixture.file("t.csv", "n\n1\n");
+    let ran = fixture.run(&["load", "t", "t.csv", "--fire-triggers"]);
+    assert!(ran.code == 1 && ran.stderr.contains("INSTEAD OF"), "{} {}", ran.code, ran.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t").trim(), "0");
+    // Without the option a load fires nothing.
+    fixture.ok(&["load", "t", "t.csv"]);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t").trim(), "1");
+}

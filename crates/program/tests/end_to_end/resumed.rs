@@ -5,8 +5,12 @@
 
 use std::env;
 use std::fs;
+use std::io::Write;
+use std::ops::Range;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use crate::dying_line::{DyingLine, Moment};
 use crate::fixture::{Fixture, PASSWORD, Ran};
@@ -16,157 +20,68 @@ const ROWS: u64 = 600;
 const POINTS: usize = 4;
 const WORKERS: usize = 3;
 
-/// A command whose words have `{url}` for the server, `{t}` for a name of its own, and what shows its result.
+/// A command whose words have `{url}` for the server, `{t}` for a name of its own, and what shows its result: a query, or its file.
 struct Verb {
     name: &'static str,
     prepare: &'static str,
-    words: &'static [&'static str],
+    words: &'static str,
     shows: &'static str,
 }
 
 const TABLE: &str = "CREATE TABLE {t} (n int NOT NULL, s varchar(30) NULL)";
 const KEYED: &str = "CREATE TABLE {t} (n int NOT NULL PRIMARY KEY, s varchar(30) NULL); INSERT INTO {t} VALUES (3, 'old'), (9999, 'kept')";
+/// The result is the file of the verb's name.
+const FILE: &str = "";
 const SUMS: &str =
     "SELECT COUNT(*), COUNT(DISTINCT n), SUM(CAST(n AS bigint)), CHECKSUM_AGG(CHECKSUM(n, s)) FROM {t}";
 
-const VERBS: [Verb; 8] = [
+const VERBS: [Verb; 15] = [
     Verb {
         name: "load",
         prepare: TABLE,
-        words: &[
-            "load",
-            "{t}",
-            "t.csv",
-            "--url",
-            "{url}",
-            "--resume",
-            "--batch-rows",
-            "100",
-            "--retry-for",
-            "0",
-        ],
+        words: "load {t} t.csv --url {url} --resume --batch-rows 100 --retry-for 0",
         shows: SUMS,
     },
     Verb {
         name: "load --create",
         prepare: "",
-        words: &[
-            "load",
-            "{t}",
-            "t.csv",
-            "--url",
-            "{url}",
-            "--resume",
-            "--batch-rows",
-            "200",
-            "--retry-for",
-            "0",
-            "--create",
-        ],
+        words: "load {t} t.csv --url {url} --resume --batch-rows 200 --retry-for 0 --create",
         shows: SUMS,
     },
     Verb {
         name: "load --truncate",
         prepare: KEYED,
-        words: &[
-            "load",
-            "{t}",
-            "t.csv",
-            "--url",
-            "{url}",
-            "--resume",
-            "--batch-rows",
-            "200",
-            "--retry-for",
-            "0",
-            "--truncate",
-        ],
+        words: "load {t} t.csv --url {url} --resume --batch-rows 200 --retry-for 0 --truncate",
         shows: SUMS,
     },
     Verb {
         name: "load --mode upsert",
         prepare: KEYED,
-        words: &[
-            "load",
-            "{t}",
-            "t.csv",
-            "--url",
-            "{url}",
-            "--resume",
-            "--batch-rows",
-            "200",
-            "--retry-for",
-            "0",
-            "--mode",
-            "upsert",
-            "--key",
-            "n",
-        ],
+        words: "load {t} t.csv --url {url} --resume --batch-rows 200 --retry-for 0 --mode upsert --key n",
         shows: SUMS,
     },
     Verb {
         name: "load --mode replace",
         prepare: KEYED,
-        words: &[
-            "load",
-            "{t}",
-            "t.csv",
-            "--url",
-            "{url}",
-            "--resume",
-            "--batch-rows",
-            "200",
-            "--retry-for",
-            "0",
-            "--mode",
-            "replace",
-        ],
+        words: "load {t} t.csv --url {url} --resume --batch-rows 200 --retry-for 0 --mode replace",
         shows: SUMS,
     },
     Verb {
         name: "load --sole-writer",
         prepare: KEYED,
-        words: &[
-            "load",
-            "{t}",
-            "high.csv",
-            "--url",
-            "{url}",
-            "--resume",
-            "--batch-rows",
-            "200",
-            "--retry-for",
-            "0",
-            "--sole-writer",
-        ],
+        words: "load {t} high.csv --url {url} --resume --batch-rows 200 --retry-for 0 --sole-writer",
         shows: SUMS,
     },
     Verb {
         name: "copy of a file",
         prepare: "",
-        words: &["copy", "t.csv", "{url}#{t}", "--resume", "--batch-rows", "200", "--retry-for", "0"],
+        words: "copy t.csv {url}#{t} --resume --batch-rows 200 --retry-for 0",
         shows: SUMS,
     },
     Verb {
         name: "copy of tables",
         prepare: "CREATE SCHEMA [{t}]",
-        words: &[
-            "copy",
-            "mssql:",
-            "{url}",
-            "--tables",
-            "origin.*",
-            "--to-schema",
-            "{t}",
-            "--with-keys",
-            "--resume",
-            "--jobs",
-            "1",
-            "--batch-rows",
-            "300",
-            "--retry-for",
-            "0",
-        ],
+        words: "copy mssql: {url} --tables origin.* --to-schema {t} --with-keys --resume --jobs 1 --batch-rows 300 --retry-for 0",
         shows: "SELECT (SELECT COUNT(*) FROM [{t}].parent), (SELECT COUNT(*) FROM [{t}].child), \
                 (SELECT SUM(CAST(parent AS bigint)) FROM [{t}].child), IDENT_CURRENT('{t}.child'); \
                 SELECT t.name, i.name, i.is_unique, i.is_primary_key, i.type FROM sys.indexes AS i \
@@ -177,6 +92,43 @@ const VERBS: [Verb; 8] = [
                 SELECT COUNT(*) FROM sys.extended_properties AS p JOIN sys.tables AS t ON t.object_id = p.major_id \
                 WHERE SCHEMA_NAME(t.schema_id) = '{t}'",
     },
+    Verb {
+        name: "load --mode insert-new",
+        prepare: KEYED,
+        words: "load {t} t.csv --url {url} --resume --batch-rows 200 --retry-for 0 --mode insert-new --key n",
+        shows: SUMS,
+    },
+    Verb {
+        name: "load --writers",
+        prepare: KEYED,
+        words: "load {t} high.csv --url {url} --resume --batch-rows 200 --retry-for 0 --writers 3",
+        shows: SUMS,
+    },
+    Verb {
+        name: "load --mode replace --writers",
+        prepare: KEYED,
+        words: "load {t} t.csv --url {url} --resume --batch-rows 200 --retry-for 0 --mode replace --writers 2",
+        shows: SUMS,
+    },
+    Verb {
+        name: "copy of a table",
+        prepare: "",
+        words: "copy mssql:origin.child {url}#{t} --resume --batch-rows 300 --retry-for 0 --writers 2",
+        shows: "SELECT COUNT(*), SUM(CAST(id AS bigint)), SUM(CAST(parent AS bigint)), SUM(v) FROM {t}",
+    },
+    Verb {
+        name: "export",
+        prepare: "",
+        words: "export origin.parent {t}.csv --url {url} --quiet",
+        shows: FILE,
+    },
+    Verb {
+        name: "export --readers",
+        prepare: "",
+        words: "export origin.child {t}.csv --url {url} --quiet --readers 2 --retry-for 0",
+        shows: FILE,
+    },
+    Verb { name: "run", prepare: "", words: "run {t}.toml", shows: FILE },
 ];
 
 const ORIGIN: &str = "CREATE TABLE origin.parent (id int NOT NULL CONSTRAINT parent_key PRIMARY KEY, name varchar(30) NULL, \
@@ -204,30 +156,61 @@ fn run(fixture: &Fixture, verb: &Verb, table: &str, line: &DyingLine) -> Ran {
 }
 
 fn run_over(fixture: &Fixture, verb: &Verb, table: &str, port: u16) -> Ran {
-    let copies = verb.words[0] == "copy";
-    let url = |word: &str| match word {
-        "{url}#{t}" => format!("mssql://sa@127.0.0.1:{port}/master/{table}?Encrypt=Off"),
-        "{url}" if copies => format!("mssql://sa@127.0.0.1:{port}/master?Encrypt=Off"),
-        "{url}" => format!("mssql://sa@127.0.0.1:{port}/master?Encrypt=Off"),
-        word => word.replace("{t}", table),
-    };
-    let words: Vec<String> = verb.words.iter().map(|word| url(word)).collect();
+    let server = format!("mssql://sa@127.0.0.1:{port}/master");
+    let words = verb.words.split(' ').map(|word| match word.split_once('#') {
+        Some(("{url}", name)) => format!("{server}/{}?Encrypt=Off", name.replace("{t}", table)),
+        _ if word == "{url}" => format!("{server}?Encrypt=Off"),
+        _ => word.replace("{t}", table),
+    });
+    let words: Vec<String> = words.collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match copies {
-        true => fixture.run(&words),
-        false => fixture.run_with_variables(&[("BULKWIRE_PASSWORD", PASSWORD)], &words),
+    match words[0] {
+        "copy" => fixture.run(&words),
+        _ => {
+            let variables = [("BULKWIRE_PASSWORD", PASSWORD), ("SERVER", &format!("{server}?Encrypt=Off"))];
+            fixture.run_with_variables(&variables, &words)
+        }
     }
 }
 
+/// Returns a package whose every task may be repeated, or is done in a transaction.
+fn package(table: &str) -> String {
+    format!(
+        "[connections]\ndb = {{ url = '${{env:SERVER}}', password_env = 'BULKWIRE_PASSWORD' }}\n\
+         [tasks.make]\ntype = 'sql'\nconnection = 'db'\ntransaction = true\n\
+         statement = \"IF OBJECT_ID('{table}') IS NULL CREATE TABLE {table} (n int NOT NULL, s varchar(30) NULL)\"\n\
+         [tasks.fill]\ntype = 'copy'\nafter = ['make']\nsource = 't.csv'\n\
+         destination = {{ connection = 'db', table = '{table}' }}\nmode = 'truncate'\nbatch_rows = 200\nretry_for = 0\n\
+         [tasks.add]\ntype = 'sql'\nafter = ['fill']\nconnection = 'db'\ntransaction = true\n\
+         statement = 'INSERT INTO {table} SELECT n + 10000, s FROM {table}'\n\
+         [tasks.show]\ntype = 'copy'\nafter = ['add']\ndestination = '{table}.csv'\n\
+         source = {{ connection = 'db', query = 'SELECT n, s FROM {table} ORDER BY n' }}\n"
+    )
+}
+
 fn prepare(fixture: &Fixture, verb: &Verb, table: &str) {
+    if verb.name == "run" {
+        fixture.file(&format!("{table}.toml"), package(table));
+    }
     if !verb.prepare.is_empty() {
         fixture.sql(&verb.prepare.replace("{t}", table));
     }
 }
 
 fn shown(fixture: &Fixture, verb: &Verb, table: &str) -> String {
+    if verb.shows == FILE {
+        return file(fixture, table).unwrap();
+    }
     let ran = fixture.ok(&["query", &verb.shows.replace("{t}", table)]);
     ran.stdout
+}
+
+/// Returns the lines of a verb's file in order, if it is there. Readers may finish in another order.
+fn file(fixture: &Fixture, table: &str) -> Option<String> {
+    let text = fs::read_to_string(fixture.path(&format!("{table}.csv"))).ok()?;
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    Some(lines.join("\n"))
 }
 
 #[test]
@@ -271,6 +254,13 @@ fn a_verb_that_is_cut_and_continued_ends_as_one_that_is_not() {
                     drop(line);
                     let what = format!("{} cut at message {at}, {moment:?}", verb.name);
                     assert!([0, 1, 4].contains(&first.code), "{what}: {} {}", first.code, first.stderr);
+                    if let Some(found) = file(&fixture, &table) {
+                        assert_eq!(
+                            found, expected[index],
+                            "{what}: a file that is not whole: {}",
+                            first.stderr
+                        );
+                    }
                     let second = run_over(&fixture, verb, &table, fixture.server.address().port());
                     assert_eq!(
                         second.code, 0,
@@ -309,6 +299,99 @@ fn half_loaded(fixture: &Fixture, table: &str, more: &[&str]) -> Vec<String> {
 
 fn again(fixture: &Fixture, words: &[String]) -> Ran {
     fixture.run(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// A load from a pipe that has committed some of its rows, and waits for more.
+struct OpenLoad {
+    load: Child,
+    rows: ChildStdin,
+}
+
+impl OpenLoad {
+    /// More rows than a reading of the pipe holds, so that whole batches go out.
+    const FIRST: u32 = 300_000;
+
+    fn begin(fixture: &Fixture, table: &str, more: &[&str]) -> Self {
+        let mut load = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
+            .args(["load", table, "-", "--format", "csv", "--batch-rows", "1000", "--quiet"])
+            .args(more)
+            .env("BULKWIRE_URL", fixture.url("Encrypt=Off"))
+            .env("BULKWIRE_PASSWORD", PASSWORD)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut rows = load.stdin.take().unwrap();
+        rows.write_all(format!("n,s\n{}", Self::text(0..Self::FIRST)).as_bytes()).unwrap();
+        while fixture.rows(&format!("SELECT COUNT(*) FROM {table} HAVING COUNT(*) > 1000")).is_empty() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        Self { load, rows }
+    }
+
+    fn text(range: Range<u32>) -> String {
+        range.map(|n| format!("{n},row\n")).collect()
+    }
+
+    /// Sends more rows. A load that has failed takes none.
+    fn send(&mut self, count: u32) {
+        let _ = self.rows.write_all(Self::text(Self::FIRST..Self::FIRST + count).as_bytes());
+    }
+
+    fn end(self) -> (Option<i32>, String) {
+        drop(self.rows);
+        let output = self.load.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+#[test]
+fn a_load_whose_table_is_replaced_meanwhile_is_not_done() {
+    let fixture = fixture();
+    for (table, batches) in [
+        ("replaced", "DROP TABLE {t}; CREATE TABLE {t} (n int NOT NULL, s varchar(30) NULL)"),
+        ("renamed", "EXEC sp_rename '{t}', '{t}_old'; CREATE TABLE {t} (n int NOT NULL, s varchar(30) NULL)"),
+    ] {
+        fixture.sql(&TABLE.replace("{t}", table));
+        let mut load = OpenLoad::begin(&fixture, table, &["--resume", "--load-id", table]);
+        for batch in batches.replace("{t}", table).split("; ") {
+            fixture.sql(batch);
+        }
+        load.send(2000);
+        let (code, said) = load.end();
+        assert_eq!(code, Some(1), "{table}: {said}");
+        assert!(
+            said.contains("another table has taken the place") || said.contains("Msg 208"),
+            "{table}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_load_whose_table_is_altered_meanwhile_ends_with_the_documented_error() {
+    let fixture = fixture();
+    for (table, change) in [
+        ("widened", "ALTER TABLE {t} ADD more int NULL"),
+        ("narrowed", "ALTER TABLE {t} DROP COLUMN s"),
+        ("changed", "ALTER TABLE {t} ALTER COLUMN n bigint NOT NULL"),
+    ] {
+        fixture.sql(&TABLE.replace("{t}", table));
+        let mut load = OpenLoad::begin(&fixture, table, &[]);
+        let change = change.replace("{t}", table);
+        let held = format!("BEGIN TRANSACTION; {change}; WAITFOR DELAY '00:00:01'; COMMIT");
+        thread::scope(|scope| {
+            scope.spawn(|| fixture.sql(&held));
+            // The next batches are announced before or behind the change, or while it holds its lock.
+            for _ in 0..40 {
+                load.send(5000);
+                thread::sleep(Duration::from_millis(40));
+            }
+        });
+        let (code, said) = load.end();
+        assert!(!said.contains("596"), "{table}: {said}");
+        let is_known = ["4891", "207"].iter().any(|number| said.contains(&format!("Msg {number},")));
+        assert!(code == Some(0) || is_known, "{table}: {code:?} {said}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use query::{Binder, SerialReason};
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{BulkHints, InsertBulk};
-use tsql::errors;
+use tsql::{errors, same_name};
 
 use crate::session::Session;
 use crate::session::bulk_target::BulkTarget;
@@ -26,7 +26,7 @@ use crate::session::work::locks;
 use crate::session::work::reads;
 use crate::session::work::{BulkWork, OpenTable};
 use crate::statements::dml::destination;
-use crate::statements::dml::fire::fires;
+use crate::statements::dml::fire::{fires, fires_instead};
 use crate::statements::dml::load_note;
 use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
@@ -134,6 +134,9 @@ pub(crate) fn begin_load(
         let environment = SessionEnvironment::new(session, &frame);
         WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
     };
+    if target.hints.fire_triggers && fires_instead(session, &table.definition, Event::Insert) {
+        return Err(SqlError::unsupported("FIRE_TRIGGERS with an INSTEAD OF trigger"));
+    }
     let mut kept = None;
     session.bulk_fires = None;
     if target.hints.fire_triggers && fires(session, &table.definition, &[Event::Insert]) {
@@ -149,7 +152,12 @@ pub(crate) fn begin_load(
         if OrderCheck::is_clustered(&table.definition, &target.hints.order) {
             writer.expect_sorted()?;
         }
-        Ok(writer)
+        // Who altered the table may have held the lock until now.
+        let locked = destination::writable(session, &target.table)?.definition;
+        match is_as_planned(&table.definition, &locked, &target) {
+            true => Ok(writer),
+            false => Err(errors::BULK_SCHEMA_CHANGED.error()),
+        }
     });
     let writer = match writer {
         Ok(writer) => writer,
@@ -175,6 +183,16 @@ pub(crate) fn begin_load(
         clock: load_note::load_clock(session, command),
         kept,
     })
+}
+
+/// Returns true if a table still has the columns for which a load was planned.
+fn is_as_planned(planned: &TableDefinition, now: &TableDefinition, target: &BulkTarget) -> bool {
+    let is_there = |(name, position): &(String, usize)| {
+        now.columns.get(*position).is_some_and(|column| same_name(&column.name, name))
+    };
+    planned.object_id == now.object_id
+        && planned.columns == now.columns
+        && target.columns.iter().all(is_there)
 }
 
 /// Rows that nobody checks end the trust in CHECK and FOREIGN KEY constraints, even if the load fails afterwards: the

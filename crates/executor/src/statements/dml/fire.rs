@@ -55,6 +55,11 @@ pub(crate) fn fires(session: &Session, table: &TableDefinition, events: &[Event]
         && events.iter().any(|event| !firing(session, &table.triggers, *event, false).is_empty())
 }
 
+/// Returns true if an INSTEAD OF trigger of a table fires.
+pub(crate) fn fires_instead(session: &Session, table: &TableDefinition, event: Event) -> bool {
+    !table.triggers.is_empty() && !firing(session, &table.triggers, event, true).is_empty()
+}
+
 /// Keeps the transaction of a successful statement open if it fires triggers, so that it and they are one transaction.
 /// Returns true if that is the statement's own, to be [ended](close).
 pub(crate) fn hold(session: &mut Session) -> bool {
