@@ -3,11 +3,13 @@
 use tds::SqlType;
 
 use super::bulk_file::BulkRowset;
+use super::errors;
 use super::expression::{Expr, FunctionCall};
 use super::file_group::WrittenGroup;
 use super::for_clause::ForClause;
 use super::hints::TableHints;
 use super::names::ObjectName;
+use super::sql_error::SqlError;
 
 /// A whole query: WITH, body, ORDER BY, OFFSET.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,6 +134,9 @@ pub struct Top {
     pub with_ties: bool,
 }
 
+/// Columns of a SELECT list beyond which it is refused ("Maximum capacity specifications for SQL Server").
+const SELECT_COLUMNS_MAX: usize = 4096;
+
 /// An item of a select list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SelectItem {
@@ -151,6 +156,19 @@ pub enum SelectItem {
         /// The value, compound operators already spelled out.
         expr: Expr,
     },
+}
+
+impl SelectItem {
+    /// Refuses a list of more columns than a SELECT may have.
+    ///
+    /// # Errors
+    /// 1056.
+    pub fn check_count(items: usize) -> Result<(), SqlError> {
+        match items > SELECT_COLUMNS_MAX {
+            true => Err(errors::SELECT_LIST_TOO_LONG.with([&SELECT_COLUMNS_MAX.to_string()])),
+            false => Ok(()),
+        }
+    }
 }
 
 /// An item of ORDER BY.

@@ -358,6 +358,7 @@ fn list_and_order(
 }
 
 fn bound_items(binder: &Binder<'_>, items: &[SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>, SqlError> {
+    SelectItem::check_count(items.len())?;
     let mut bound = Vec::with_capacity(items.len());
     for item in items {
         match item {
@@ -402,6 +403,7 @@ fn bound_items(binder: &Binder<'_>, items: &[SelectItem], scope: &Scope<'_>) -> 
             SelectItem::Assign { expr, .. } => bound.push(bound_item(binder, expr, None, scope)?),
         }
     }
+    SelectItem::check_count(bound.len())?;
     Ok(bound)
 }
 

@@ -188,3 +188,28 @@ fn restore(marked: &str, first: &str, second: &str) -> String {
     }
     text
 }
+
+/// A SELECT list has 4,096 columns at most, written out, by PIVOT or by a star.
+#[test]
+fn a_select_list_that_is_too_long_is_refused() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut session = session();
+    let listed =
+        |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<Vec<_>>().join(", ");
+    let values = |count| format!("SELECT {}", listed(count, &|number| format!("{number} AS c{number}")));
+    let pivot = |columns: &str, count| {
+        let names = listed(count, &|number| format!("[{number}]"));
+        format!(
+            "SELECT {columns} FROM (SELECT value AS v, value AS k FROM GENERATE_SERIES(1, 9)) AS s \
+             PIVOT (SUM(v) FOR k IN ({names})) AS p"
+        )
+    };
+    let star = format!("SELECT a.*, b.* FROM ({}) AS a, ({}) AS b", values(2048), values(2049));
+    let refused = "error 1056: The number of elements in the select list exceeds the maximum allowed number of 4096 elements.";
+    for batch in [values(4097), pivot("*", 5000), pivot("[1], [2]", 5000), star] {
+        let lines = runtime.block_on(crate::answers::answer(&mut session, &batch));
+        assert_eq!(lines, [refused], "{}", &batch[..40]);
+    }
+    let lines = runtime.block_on(crate::answers::answer(&mut session, &values(4096)));
+    assert_eq!(lines.len(), 1, "{:.200}", lines[0]);
+}

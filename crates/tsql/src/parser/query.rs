@@ -196,6 +196,7 @@ impl Parser<'_> {
         while self.accept_symbol(",") {
             items.push(self.select_item()?);
         }
+        SelectItem::check_count(items.len())?;
         Ok(items)
     }
 
