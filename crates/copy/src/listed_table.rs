@@ -16,7 +16,7 @@ pub struct ListedTable {
 }
 
 /// Patterns of names: `sales.*`, `*.orders`, `dbo.log_????`. A pattern without a dot is that of a name in any schema. Upper and lower case
-/// are the same.
+/// are the same. A part in brackets or double quotes, as in `[my.schema].[st*r]`, means what it says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TablePatterns {
     /// A table must match one of these.
@@ -31,13 +31,12 @@ impl TablePatterns {
     pub fn matches(&self, table: &ListedTable) -> bool {
         let meant = self.included.iter().any(|pattern| {
             let (schema, name) = parts(pattern);
-            let by_name = !name.contains(['*', '?']);
-            (by_name || !table.is_view) && matches(schema, name, table)
+            (name.is_exact() || !table.is_view) && matches(&schema, &name, table)
         });
         meant
             && !self.excluded.iter().any(|pattern| {
                 let (schema, name) = parts(pattern);
-                matches(schema, name, table)
+                matches(&schema, &name, table)
             })
     }
 
@@ -51,7 +50,7 @@ impl TablePatterns {
 }
 
 impl ListedTable {
-    /// Returns `schema.name`, as a pattern spells it.
+    /// Returns `schema.name`, for people.
     pub fn full_name(&self) -> String {
         match &self.schema {
             Some(schema) => format!("{schema}.{}", self.name),
@@ -61,6 +60,19 @@ impl ListedTable {
 }
 
 impl ListedTable {
+    /// Returns the pattern that selects this table alone.
+    pub fn pattern(&self) -> String {
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '#' | '@' | ' ');
+        let quoted = |part: &str| match part.chars().all(is_plain) && part.trim() == part {
+            true => part.to_owned(),
+            false => format!("[{}]", part.replace(']', "]]")),
+        };
+        match &self.schema {
+            Some(schema) => format!("{}.{}", quoted(schema), quoted(&self.name)),
+            None => quoted(&self.name),
+        }
+    }
+
     /// Returns the name as an endpoint spells it: a part with a dot, a quote or a bracket stands between quotes.
     pub fn quoted_name(&self) -> String {
         let quoted = |part: &str| match part.contains(['.', '"', '[']) {
@@ -74,16 +86,74 @@ impl ListedTable {
     }
 }
 
-fn parts(pattern: &str) -> (&str, &str) {
-    pattern.split_once('.').unwrap_or(("*", pattern))
+/// A part of a pattern.
+enum Part {
+    /// Text with `*` and `?`.
+    Like(String),
+    /// A quoted name.
+    Exact(String),
 }
 
-fn matches(schema: &str, name: &str, table: &ListedTable) -> bool {
-    let has_schema = match &table.schema {
-        Some(of) => is_like(schema, of),
-        None => schema == "*",
+impl Part {
+    fn is_exact(&self) -> bool {
+        match self {
+            Self::Like(text) => !text.contains(['*', '?']),
+            Self::Exact(_) => true,
+        }
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        match self {
+            Self::Like(pattern) => is_like(pattern, name),
+            Self::Exact(text) => text.to_lowercase() == name.to_lowercase(),
+        }
+    }
+}
+
+/// Divides a pattern into that of the schema and that of the name.
+fn parts(pattern: &str) -> (Part, Part) {
+    let like = |text: &str| Part::Like(text.to_owned());
+    let name = |text: &str| match unquoted(text) {
+        Some((name, "")) => Part::Exact(name),
+        _ => like(text),
     };
-    has_schema && is_like(name, &table.name)
+    match unquoted(pattern) {
+        Some((schema, rest)) if rest.starts_with('.') => (Part::Exact(schema), name(rest.split_at(1).1)),
+        Some((only, "")) => (like("*"), Part::Exact(only)),
+        _ => match pattern.split_once('.') {
+            Some((schema, rest)) => (like(schema), name(rest)),
+            None => (like("*"), like(pattern)),
+        },
+    }
+}
+
+/// Returns the name in brackets or quotes that a text begins with, and what follows it.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let end = match text.chars().next()? {
+        '[' => ']',
+        '"' => '"',
+        _ => return None,
+    };
+    let mut name = String::new();
+    let mut rest = text.char_indices().skip(1).peekable();
+    while let Some((at, c)) = rest.next() {
+        if c != end {
+            name.push(c);
+        } else if rest.next_if(|(_, next)| *next == end).is_some() {
+            name.push(end);
+        } else {
+            return Some((name, text.split_at(at + 1).1));
+        }
+    }
+    None
+}
+
+fn matches(schema: &Part, name: &Part, table: &ListedTable) -> bool {
+    let has_schema = match &table.schema {
+        Some(of) => schema.fits(of),
+        None => matches!(schema, Part::Like(text) if text == "*"),
+    };
+    has_schema && name.fits(&table.name)
 }
 
 /// Returns true if a text fits a pattern with `*` and `?`, ignoring case.
@@ -148,9 +218,31 @@ mod tests {
             (patterns(&["sales.*"], &[]), table("sales", "v", true), false),
             (patterns(&["sales.v"], &[]), table("sales", "v", true), true),
             (patterns(&["**a**b*"], &[]), table("s", "xxaxxxbb", false), true),
+            (patterns(&["[a.b].c"], &[]), table("a.b", "c", false), true),
+            (patterns(&["[a.b].c"], &[]), table("a", "b.c", false), false),
+            (patterns(&["a.[b.c]"], &[]), table("A", "B.c", false), true),
+            (patterns(&["\"a\".*"], &[]), table("a", "b.c", false), true),
+            (patterns(&["[st*r]"], &[]), table("dbo", "star", false), false),
+            (patterns(&["[st*r]"], &[]), table("dbo", "st*r", true), true),
+            (patterns(&["dbo.[br]]a]"], &[]), table("dbo", "br]a", false), true),
+            (patterns(&["[open"], &[]), table("dbo", "[open", false), true),
+            (patterns(&["*.*"], &["[a.b].*"]), table("a.b", "c", false), false),
         ];
         for (patterns, table, expected) in cases {
             assert_eq!(patterns.matches(&table), expected, "{patterns:?} {table:?}");
+        }
+    }
+
+    #[test]
+    fn the_pattern_of_a_table_selects_it_alone() {
+        let names = ["a", "b c", "a.b", "st*r", "q?", "br]a[", "\"q\"", " lead", "日本", "[x]"];
+        let tables: Vec<_> =
+            names.iter().flat_map(|schema| names.map(|name| table(schema, name, false))).collect();
+        for one in &tables {
+            let pattern = one.pattern();
+            let chosen: Vec<_> =
+                tables.iter().filter(|table| patterns(&[&pattern], &[]).matches(table)).collect();
+            assert_eq!(chosen, [one], "{pattern}");
         }
     }
 

@@ -97,6 +97,8 @@ pub struct Rejects {
     state: Mutex<State>,
     /// The number of rows that may be refused; one more ends the load.
     limit: Option<u64>,
+    /// The file, for messages.
+    path: Option<PathBuf>,
 }
 
 #[derive(Debug, Default)]
@@ -117,7 +119,7 @@ impl Rejects {
     /// It cannot be written.
     pub fn open(path: Option<&PathBuf>, limit: Option<u64>) -> io::Result<Self> {
         let out = path.map(File::create).transpose()?.map(BufWriter::new);
-        Ok(Self { state: Mutex::new(State { out, ..State::default() }), limit })
+        Ok(Self { state: Mutex::new(State { out, ..State::default() }), limit, path: path.cloned() })
     }
 
     /// Continues the file of an earlier run. Lines are kept if `keep` says so for their row, by file and number from 0; the other
@@ -155,7 +157,7 @@ impl Rejects {
         fs::rename(&whole, path)?;
         let out = Some(BufWriter::new(OpenOptions::new().append(true).open(path)?));
         let state = State { count, out, before: rows, ..State::default() };
-        Ok(Self { state: Mutex::new(state), limit })
+        Ok(Self { state: Mutex::new(state), limit, path: Some(path.to_path_buf()) })
     }
 
     /// Returns the number of a file's rows that an earlier run had already written here.
@@ -198,7 +200,15 @@ impl Rejects {
     /// # Errors
     /// The file cannot be written.
     pub fn keep(&self) -> io::Result<()> {
-        self.lock().out.as_mut().map_or(Ok(()), Write::flush)
+        self.lock().out.as_mut().map_or(Ok(()), Write::flush).map_err(|error| self.named(error))
+    }
+
+    /// Adds the name of the file to an error, for those who know nothing of it.
+    fn named(&self, error: io::Error) -> io::Error {
+        match &self.path {
+            Some(path) => io::Error::new(error.kind(), format!("refused rows, {}: {error}", path.display())),
+            None => error,
+        }
     }
 
     /// Writes what is left.

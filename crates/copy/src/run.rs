@@ -1,5 +1,6 @@
 //! Runs a copy: the one way in, for the command, packages, the wizard and Python.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,8 +81,16 @@ fn run_in_order(
     if let DestinationSpec::Package(target) = &spec.destination {
         complete(target, &mut tables, language, watch);
     }
-    if let Some(rejects) = &rejects {
-        rejects.finish().map_err(|source| spec.refusals.failure(source))?;
+    if let Some(Err(error)) = rejects.as_ref().map(Rejects::finish) {
+        let error = spec.refusals.failure(error);
+        // The rows are where they are: the file that lacks some refused ones is the failure of a table that arrived.
+        let arrived = tables
+            .iter_mut()
+            .find(|table| matches!(table.result, Some(Ok(_))) && table.failed_afterwards.is_none());
+        match arrived {
+            Some(table) => table.failed_afterwards = Some(error),
+            None => watch.note(&format!("warning: {error}")),
+        }
     }
     Ok(Copied { tables, is_single: spec.tables.is_none(), refused: refused.into_inner() })
 }
@@ -167,11 +176,15 @@ fn tasks(
         return Err(CopyError::Usage(format!("--tables {pattern}: {source} has no such table")));
     }
     let (mut tasks, mut resumable) = (Vec::new(), Vec::new());
+    let mut taken: BTreeMap<String, String> = BTreeMap::new();
     for table in all.into_iter().filter(|table| tables.patterns.matches(table)) {
         let from = source.with_table(&table);
         let to = destination.for_table(&table, tables.to_schema.as_deref(), spec.destination.suffix())?;
         from.check_distinct(&to)?;
-        let name = table.full_name();
+        let name = table.pattern();
+        if let Some(other) = taken.insert(to.to_string(), name.clone()) {
+            return Err(CopyError::Usage(format!("{other} and {name} would both go to {to}")));
+        }
         let (task, is_resumable) = task(spec, engine, (from, to), name.clone(), Some(&name))?;
         let weight = table.bytes.or(table.rows).unwrap_or_default();
         tasks.push(TableTask { weight, ..task });

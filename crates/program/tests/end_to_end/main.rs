@@ -34,6 +34,8 @@ mod packages;
 mod parallel_exports;
 mod partitions;
 mod passwords;
+#[cfg(unix)]
+mod printed_copies;
 mod queries;
 mod recorded;
 mod refusals;
@@ -42,6 +44,7 @@ mod restricted_login;
 mod resumed;
 mod rewriting_line;
 mod serve;
+mod silent_sign_in;
 mod small_loads;
 mod stages;
 mod types;

@@ -192,7 +192,11 @@ impl ColumnChoices {
         let is_changed = |column: &ColumnChoice| {
             column.is_ignored || !column.is_plain() || column.source.as_deref() != Some(&column.name)
         };
-        let is_mapped = self.copied().all(ColumnChoice::is_plain);
+        // A pair is divided at its first '='.
+        let is_pair = |column: &ColumnChoice| {
+            column.is_plain() && !column.source.as_deref().is_some_and(|name| name.contains('='))
+        };
+        let is_mapped = self.copied().all(is_pair);
         if self.columns.iter().any(is_changed) {
             match maps && is_mapped {
                 true => {

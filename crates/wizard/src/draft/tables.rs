@@ -44,8 +44,8 @@ impl TableChoices {
         if self.chosen().next().is_none() {
             errors.add("tables", "Choose a table at least.");
         }
-        // The command divides names by commas and reads stars as patterns.
-        if let Some(table) = self.chosen().find(|table| table.name.contains([',', '*', '?'])) {
+        // The command divides names by commas.
+        if let Some(table) = self.chosen().find(|table| table.name.contains(',')) {
             errors.add(
                 "tables",
                 format!("{} cannot be spelled among several tables; copy it by itself.", table.name),

@@ -43,7 +43,7 @@ pub(super) async fn shown(wizard: &Arc<Wizard>) -> Response {
         match waiting(move || browse::connect(&source, Side::Source)).await {
             Ok(found) => {
                 let tables = found.tables.into_iter().map(|table| ChosenTable {
-                    name: table.full_name(),
+                    name: table.pattern(),
                     is_view: table.is_view,
                     rows: table.rows,
                     bytes: table.bytes,
