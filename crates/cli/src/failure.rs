@@ -4,6 +4,7 @@ use std::io;
 
 use copy::{CopyError, FailedCopy, hints};
 use formats::FormatError;
+use load::report::{grouped, row_words};
 
 use crate::ExitStatus;
 
@@ -115,12 +116,14 @@ pub enum Failure {
         source: io::Error,
     },
     /// The file for refused rows cannot be written.
-    #[error("{file}: {source}")]
+    #[error("{file}: {source}{}", committed.map(behind).unwrap_or_default())]
     Rejects {
         /// The file.
         file: String,
         /// The system's words.
         source: io::Error,
+        /// Rows that were committed before.
+        committed: Option<u64>,
     },
     /// The page of a load cannot be written.
     #[error("the report cannot be written to {file}: {source}")]
@@ -230,6 +233,14 @@ impl Failure {
         }
     }
 
+    /// Adds the rows that were committed before a failure.
+    pub fn behind_rows(self, rows: u64) -> Self {
+        match self {
+            Self::Rejects { file, source, .. } => Self::Rejects { file, source, committed: Some(rows) },
+            other => other,
+        }
+    }
+
     /// Returns the load that ended early.
     pub fn load(&self) -> Option<&FailedLoad> {
         match self {
@@ -315,7 +326,7 @@ impl From<CopyError> for Failure {
             CopyError::Config { source, .. } => Self::Config(source),
             CopyError::Format(error) => Self::Format(error),
             CopyError::Unreadable { file, source } => Self::Unreadable { file, source },
-            CopyError::Rejects { file, source } => Self::Rejects { file, source },
+            CopyError::Rejects { file, source } => Self::Rejects { file, source, committed: None },
             error => Self::Copy(Box::new(FailedCopy {
                 source: String::new(),
                 destination: String::new(),
@@ -348,6 +359,12 @@ fn said_once(file: &str, error: &load::LoadError) -> String {
             rest.strip_prefix(", ").or_else(|| rest.strip_prefix(": ")).map(str::to_owned)
         })
         .unwrap_or(text)
+}
+
+/// Says what is there although the file of refused rows is not whole.
+fn behind(rows: u64) -> String {
+    let (word, verb) = row_words(rows);
+    format!("; {} {word} {verb} committed, and the file lacks refused rows", grouped(rows))
 }
 
 fn names(failures: &[(String, Box<FailedCopy>)]) -> String {

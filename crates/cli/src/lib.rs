@@ -13,6 +13,7 @@ mod connection;
 mod exit_status;
 mod failure;
 mod interrupt;
+mod json_report;
 mod manual;
 mod parts;
 mod progress;
@@ -77,6 +78,7 @@ pub fn run(words: Vec<OsString>, parts: Parts) -> ExitStatus {
         event_log::begin(verb);
     }
     let status = done(arguments.command, command, parts).unwrap_or_else(|failure| failure.report());
+    let status = json_report::status(status);
     event_log::finish(status);
     status
 }

@@ -97,7 +97,7 @@ fn rejects(arguments: &ConvertArgs) -> Result<Option<Rejects>, Failure> {
 
 fn rejects_failure(arguments: &ConvertArgs, source: io::Error) -> Failure {
     let file = arguments.rejects.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    Failure::Rejects { file, source }
+    Failure::Rejects { file, source, committed: None }
 }
 
 fn refuse(file: &str, row: &RejectedRow, rejects: Option<&Rejects>) -> Result<(), FormatError> {

@@ -54,7 +54,7 @@ fn without_keys(name: String, error: CopyError) -> Box<FailedCopy> {
 fn end(arguments: &CopyArgs, copied: Copied) -> Result<Outcome, Failure> {
     let Copied { tables: outcomes, is_single, refused } = copied;
     if arguments.output == ReportForm::Json {
-        report::print_json(&outcomes)?;
+        report::print_json(&outcomes);
     }
     if !arguments.quiet {
         for note in outcomes.iter().flat_map(|outcome| &outcome.afterwards) {

@@ -1,6 +1,5 @@
 //! The output of a copy: its plan, a line a table, a summary, JSON, and a page.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use load::report::{bytes, grouped, row_words};
 use serde_json::{Value, json};
 
 use crate::event_log;
-use crate::failure::Failure;
+use crate::json_report;
 use crate::report_page::{self, page::Body};
 
 /// Writes the plan of a copy.
@@ -128,7 +127,7 @@ impl Figures {
 }
 
 /// Prints one object for all tables, on standard output.
-pub fn print_json(outcomes: &[TableOutcome]) -> Result<(), Failure> {
+pub fn print_json(outcomes: &[TableOutcome]) {
     let figures = Figures::of(outcomes);
     let tables: Vec<Value> = outcomes.iter().map(table).collect();
     let whole = json!({
@@ -139,7 +138,7 @@ pub fn print_json(outcomes: &[TableOutcome]) -> Result<(), Failure> {
         "rejected": figures.refused,
         "tables": tables,
     });
-    writeln!(io::stdout(), "{whole}").map_err(|source| Failure::Stream { stream: "output", source })
+    json_report::print(&whole);
 }
 
 fn table(outcome: &TableOutcome) -> Value {

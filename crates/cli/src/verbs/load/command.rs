@@ -24,7 +24,7 @@ use crate::verbs::load::{ledger, options, report, server_side, way};
 pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
     let done = load(arguments, command);
     if let Err(failure) = &done {
-        report::show_failure(failure, arguments)?;
+        report::show_failure(failure, arguments);
     }
     done
 }
@@ -59,7 +59,7 @@ fn load(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failur
     let ledger = ledger.as_ref();
     if let Some(ledger) = ledger.filter(|ledger| ledger.state() == LoadState::Done) {
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-        report::show_done(ledger, &names, arguments)?;
+        report::show_done(ledger, &names, arguments);
         return Ok(Outcome::Whole);
     }
     let rows_before = ledger.map_or(0, Ledger::rows_before);

@@ -129,10 +129,18 @@ impl Files<'_> {
         let loaded = self.transfer(client, load, &files, readers, &terms, &observation);
         let afterword = loaded.as_ref().ok().map(|report| expected.end(client, observation, &report.load));
         // Also after a failure: the refused rows are known.
-        if let Some(rejects) = rejects {
-            rejects.finish().map_err(|source| source::rejects_failure(arguments, source))?;
-        }
-        let report = loaded?;
+        let written = rejects.map_or(Ok(()), Rejects::finish);
+        let written = written.map_err(|error| source::rejects_failure(arguments, error));
+        let report = match (loaded, written) {
+            (Ok(report), Ok(())) => report,
+            (Ok(report), Err(failure)) => return Err(failure.behind_rows(report.load.rows_stored())),
+            (Err(failure), Ok(())) => return Err(failure),
+            // What became of the rows matters more.
+            (Err(failure), Err(unwritten)) => {
+                say!("warning: {unwritten}");
+                return Err(failure);
+            }
+        };
         if let Some(Some(before)) = rows_before {
             *before = before.saturating_add(report.load.rows_stored());
         }
@@ -144,7 +152,8 @@ impl Files<'_> {
             refused: rejects.map_or(0, Rejects::count) - refused_before,
             ledger,
         };
-        report::show(&shown, arguments.writers.is_asked(), arguments)
+        report::show(&shown, arguments.writers.is_asked(), arguments);
+        Ok(())
     }
 
     /// Opens files, and plans the load of each; a stage is made with the first.
@@ -282,7 +291,8 @@ impl Files<'_> {
         interrupt::note_published();
         match ending {
             Ending::Published(published) => {
-                report::show_published(&published, &table, load.mode_word(), arguments)
+                report::show_published(&published, &table, load.mode_word(), arguments);
+                Ok(())
             }
             Ending::AnswerLost(Some(error)) if !arguments.quiet => {
                 say!("note: {table}: {error}; the stage is gone, so its rows are in the table");

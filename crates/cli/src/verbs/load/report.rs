@@ -1,7 +1,5 @@
 //! The output of a load before and after its rows: the plan, the report, and the end of its stage.
 
-use std::io::{self, Write};
-
 use load::report::grouped;
 use load::stage::How;
 use load::{Ledger, LoadError, LoadPlan, ParallelReport, Published, RetryPolicy, Writers};
@@ -10,6 +8,7 @@ use serde_json::json;
 use crate::args::LoadArgs;
 use crate::event_log;
 use crate::failure::Failure;
+use crate::json_report;
 use crate::report_page;
 use crate::server_log::Logged;
 use crate::verbs::load::observation::{self, Afterword};
@@ -77,7 +76,7 @@ pub fn plan_text(plan: &LoadPlan, terms: &Terms<'_>) -> String {
 }
 
 /// Says that there was nothing to do.
-pub fn show_done(ledger: &Ledger, names: &[&str], arguments: &LoadArgs) -> Result<(), Failure> {
+pub fn show_done(ledger: &Ledger, names: &[&str], arguments: &LoadArgs) {
     let id = ledger.load_id();
     let line = json!({
         "file": names.join(", "),
@@ -87,17 +86,16 @@ pub fn show_done(ledger: &Ledger, names: &[&str], arguments: &LoadArgs) -> Resul
         "rows_committed_before": ledger.rows_before(),
     });
     if arguments.json {
-        print_json(&line)?;
+        json_report::print(&line);
     }
     event_log::write("loaded", line);
     if !arguments.quiet {
         say!("load \"{id}\" is done already, and nothing was loaded; --load-id gives it another name");
     }
-    Ok(())
 }
 
 /// Says what a load did. `is_asked`: the command line says something of writers, so that the report does too.
-pub fn show(loaded: &Loaded<'_>, is_asked: bool, arguments: &LoadArgs) -> Result<(), Failure> {
+pub fn show(loaded: &Loaded<'_>, is_asked: bool, arguments: &LoadArgs) {
     let Loaded { name, report, afterword, logged, refused, .. } = *loaded;
     if arguments.report.report.is_some() {
         report_page::note(&report_page::Section {
@@ -114,7 +112,7 @@ pub fn show(loaded: &Loaded<'_>, is_asked: bool, arguments: &LoadArgs) -> Result
         event_log::write("loaded", report_json(loaded));
     }
     if arguments.json {
-        print_json(&report_json(loaded))?;
+        json_report::print(&report_json(loaded));
     } else if !arguments.quiet {
         match is_asked {
             true => say!("{name}: {report}"),
@@ -133,7 +131,6 @@ pub fn show(loaded: &Loaded<'_>, is_asked: bool, arguments: &LoadArgs) -> Result
             say!("{name}: {} {were} refused", grouped(refused));
         }
     }
-    Ok(())
 }
 
 /// Counts the different messages of the server, in the order of their first appearance.
@@ -194,12 +191,7 @@ fn report_json(loaded: &Loaded<'_>) -> serde_json::Value {
 }
 
 /// Says how a stage came into its table.
-pub fn show_published(
-    published: &Published,
-    table: &str,
-    mode: &str,
-    arguments: &LoadArgs,
-) -> Result<(), Failure> {
+pub fn show_published(published: &Published, table: &str, mode: &str, arguments: &LoadArgs) {
     let how = match &published.how {
         How::Switched => "switch",
         How::Renamed { .. } => "rename",
@@ -218,19 +210,16 @@ pub fn show_published(
         event_log::write("published", line.clone());
     }
     if arguments.json {
-        print_json(&line)
-    } else {
-        if !arguments.quiet {
-            say!("{table}: {published}");
-        }
-        Ok(())
+        json_report::print(&line);
+    } else if !arguments.quiet {
+        say!("{table}: {published}");
     }
 }
 
 /// Prints a load that failed, as `--json` has it. A command line that is wrong is no load.
-pub fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<(), Failure> {
+pub fn show_failure(failure: &Failure, arguments: &LoadArgs) {
     if failure.is_usage() {
-        return Ok(());
+        return;
     }
     let is_in_doubt = failure.is_in_doubt();
     let (file, error, committed, in_doubt) = match failure.load() {
@@ -254,9 +243,7 @@ pub fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<(), Failu
         "in_doubt": is_in_doubt,
     });
     event_log::write("load_failed", line.clone());
-    if arguments.json { print_json(&line) } else { Ok(()) }
-}
-
-fn print_json(line: &serde_json::Value) -> Result<(), Failure> {
-    writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })
+    if arguments.json {
+        json_report::print(&line);
+    }
 }

@@ -1,6 +1,5 @@
 //! `bulkwire load --server-side`: BULK INSERT of files that the server sees.
 
-use std::io::{self, Write};
 use std::time::Instant;
 
 use copy::file_format;
@@ -11,6 +10,7 @@ use serde_json::json;
 
 use crate::args::{Choice, FormatName, LoadArgs};
 use crate::failure::Failure;
+use crate::json_report;
 use crate::{connection, event_log, interrupt};
 
 /// The default row terminator: a line feed alone, on every operating system of the server.
@@ -55,8 +55,7 @@ pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
         let line =
             json!({ "file": file, "rows": done.rows_affected, "seconds": seconds, "messages": messages });
         if arguments.json {
-            writeln!(io::stdout(), "{line}")
-                .map_err(|source| Failure::Stream { stream: "output", source })?;
+            json_report::print(&line);
         } else if !arguments.quiet {
             messages.iter().for_each(|message| say!("{message}"));
             let rows = done.rows_affected;

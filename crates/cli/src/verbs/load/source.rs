@@ -60,7 +60,7 @@ pub(crate) fn tolerates_rows(arguments: &LoadArgs) -> bool {
 
 pub(crate) fn rejects_failure(arguments: &LoadArgs, source: io::Error) -> Failure {
     let file = arguments.refusals.rejects.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    Failure::Rejects { file, source }
+    Failure::Rejects { file, source, committed: None }
 }
 
 /// Opens a file and lets it go: one that is missing or of another kind is found before the table is touched. A pipe is

@@ -11,6 +11,7 @@ use crate::ExitStatus;
 use crate::args::RunArgs;
 use crate::event_log::{self, RunEvents};
 use crate::failure::Failure;
+use crate::json_report;
 use crate::verbs::package::command::{checked, print_findings};
 use crate::verbs::package::log::RunLog;
 use crate::verbs::package::page;
@@ -55,8 +56,7 @@ pub fn run(arguments: &RunArgs, engine: Option<Arc<dyn TransformEngine>>) -> Res
         page::write(page, &report);
     }
     if arguments.json {
-        writeln!(io::stdout(), "{}", report.json())
-            .map_err(|source| Failure::Stream { stream: "output", source })?;
+        json_report::print(&report.json());
     }
     if !arguments.quiet {
         say!("{}", summary(&report));
