@@ -97,8 +97,8 @@ pub fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option
         load::Error::TimedOut { .. } => {
             Some("--command-timeout SECONDS lets the server be silent for longer, 0 without end")
         }
-        load::Error::Tls(_) => {
-            Some("ServerCertificate=FILE pins a certificate; TrustServerCertificate=true accepts any")
+        load::Error::Tls(error) if matches!(**error, load::tls::TlsError::Certificate { .. }) => {
+            Some("TrustServerCertificate=true accepts any certificate")
         }
         _ => None,
     }

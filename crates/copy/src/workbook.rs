@@ -143,10 +143,7 @@ impl Sheet {
             let refused = "workbooks are read from files only; copy the object to a file first";
             return Err(CopyError::endpoint(shown_url(path), refused));
         }
-        if !Path::new(path).exists() {
-            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(CopyError::endpoint(path, missing));
-        }
+        std::fs::metadata(path).map_err(|error| CopyError::endpoint(path, error))?;
         parts::check(Path::new(path)).map_err(|problem| failed(&problem))?;
         let mut workbook = open_workbook_auto(path).map_err(|error| failed(&error))?;
         let names = workbook.sheet_names();

@@ -109,6 +109,22 @@ pub enum Reason {
         "a workbook is read by `bulkwire copy FILE#SHEET DESTINATION`; save the sheet as CSV for other commands"
     )]
     Workbook,
+    /// A data file, a backup or a package of SQL Server, which has tables.
+    #[error(
+        "a file of SQL Server: `bulkwire copy {0}#SCHEMA.TABLE DESTINATION` reads a table of it, `bulkwire describe {0}` lists them"
+    )]
+    DatabaseFile(String),
+    /// A folder.
+    #[error("a folder: `bulkwire copy` takes folders, other commands take files or a pattern ({0}/*.csv)")]
+    Folder(String),
+    /// A packed file whose format is not read.
+    #[error(
+        "a packed file of a kind that is not read: unpack it, or pack it by gzip or zstd (.csv.gz, .csv.zst)"
+    )]
+    Packed,
+    /// The address of a database.
+    #[error("the address of a database, and no file: `bulkwire copy {0}:… DESTINATION` reads it")]
+    Address(String),
     /// A type that the format (or the checksum) does not support.
     #[error("type {data_type} is not supported in {format}")]
     UnsupportedType {

@@ -157,6 +157,7 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
         spn: config.server_spn.clone(),
         database: config.database.clone(),
     };
+    let mut gateway: Option<String> = None;
     for _ in 0..=REDIRECTS_MAX {
         let span =
             error_span!("connection", server = place.host, port = place.port, database = place.database);
@@ -165,6 +166,10 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
             // The limit that has passed has a name, which the wait does not know.
             Error::TimedOut { .. } => deadline.passed(&place.host).into(),
             error => error,
+        });
+        let outcome = outcome.map_err(|error| match (error, &gateway) {
+            (Error::Connect(error), Some(gateway)) => error.redirected_by(gateway).into(),
+            (error, _) => error,
         });
         let _entered = span.enter();
         match outcome.inspect_err(|error| warn!(%error, "no session"))? {
@@ -179,6 +184,7 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
             }
             Outcome::Routed(routing) => {
                 info!(server = routing.server, port = routing.port, "redirected");
+                gateway = Some(format!("{}:{}", place.host, place.port));
                 place = place.routed(routing);
             }
         }

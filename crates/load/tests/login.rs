@@ -137,6 +137,18 @@ fn a_redirection_is_followed() {
 }
 
 #[test]
+fn a_redirection_to_nobody_names_who_redirected() {
+    let closed = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let gateway = Server::start(move |mut peer| {
+        peer.greet();
+        peer.reply(&login_reply(&routing("127.0.0.1", closed)));
+    });
+    let port = gateway.port;
+    let error = Client::connect(&gateway.config("")).unwrap_err().to_string();
+    assert!(error.contains(&format!("where 127.0.0.1:{port} redirects, 127.0.0.1:{closed}")), "{error}");
+}
+
+#[test]
 fn a_circle_of_redirections_ends() {
     let server = Server::listen(|listener| {
         let port = listener.local_addr().unwrap().port();

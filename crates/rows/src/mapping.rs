@@ -365,7 +365,7 @@ impl fmt::Display for NoSqlType {
                 write!(f, "a decimal of {digits} digits does not fit decimal(38)")
             }
             NoSqlType::Nested(data_type) => {
-                write!(f, "{data_type} is nested; it can be stored as JSON text if that is asked for")
+                write!(f, "{data_type} is nested; the option nested_as_json stores it as JSON text")
             }
             NoSqlType::Duration(_) => f.write_str(
                 "SQL Server has no type for a duration; cast it to an integer of a unit of your choice first",

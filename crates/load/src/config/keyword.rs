@@ -81,7 +81,7 @@ const TABLE: &[Entry] = &[
     (Keyword::TrustServerCertificate, "TrustServerCertificate", &["trustservercertificate"]),
     (Keyword::ServerCertificate, "ServerCertificate", &["servercertificate"]),
     (Keyword::HostNameInCertificate, "HostNameInCertificate", &["hostnameincertificate"]),
-    (Keyword::ApplicationName, "Application Name", &["applicationname", "app"]),
+    (Keyword::ApplicationName, "Application Name", &["applicationname", "app", "appname"]),
     (Keyword::ApplicationIntent, "ApplicationIntent", &["applicationintent"]),
     (Keyword::WorkstationId, "Workstation ID", &["workstationid", "wsid"]),
     (Keyword::Language, "Language", &["language", "currentlanguage"]),
@@ -137,6 +137,35 @@ const TABLE: &[Entry] = &[
     ),
 ];
 
+/// Keywords of other clients that mean something of the kind, and the keyword to look at, which messages name.
+const ELSEWHERE: &[(&str, Keyword)] = &[
+    ("tlsmin", Keyword::Encrypt),
+    ("mintls", Keyword::Encrypt),
+    ("tlsversion", Keyword::Encrypt),
+    ("sslprotocol", Keyword::Encrypt),
+    ("sslmode", Keyword::Encrypt),
+    ("ssl", Keyword::Encrypt),
+    ("tls", Keyword::Encrypt),
+    ("usessl", Keyword::Encrypt),
+    ("certificate", Keyword::ServerCertificate),
+    ("truststore", Keyword::ServerCertificate),
+    ("sslrootcert", Keyword::ServerCertificate),
+    ("cafile", Keyword::ServerCertificate),
+    ("protocol", Keyword::Server),
+    ("hostname", Keyword::Server),
+    ("endpoint", Keyword::Server),
+    ("db", Keyword::Database),
+    ("dbname", Keyword::Database),
+    ("catalog", Keyword::Database),
+    ("pass", Keyword::Password),
+    ("passwd", Keyword::Password),
+    ("secret", Keyword::Password),
+    ("token", Keyword::AccessToken),
+    ("dialtimeout", Keyword::ConnectTimeout),
+    ("sockettimeout", Keyword::CommandTimeout),
+    ("accesstokencallbackclass", Keyword::Authentication),
+];
+
 impl Keyword {
     /// Finds a keyword. Case, blanks and underscores do not count ("User ID", "user_id", "UserId").
     pub(crate) fn find(written: &str) -> Option<Self> {
@@ -171,6 +200,8 @@ impl Keyword {
             // A third of a spelling may be wrong: what is further away is another word.
             .filter(|(distance, length, _)| *distance <= (length / 3).max(1))
             .map(|(.., name)| name);
+        let elsewhere = ELSEWHERE.iter().find(|(spelling, _)| *spelling == wanted);
+        let nearest = elsewhere.map(|(_, keyword)| keyword.name()).or(nearest);
         ConfigError::UnknownKeyword { keyword: written.to_owned(), nearest }
     }
 }

@@ -424,5 +424,12 @@ fn what_other_clients_know_is_refused_by_its_reason_or_named() {
     let refused = Config::parse_with("Server=h;Uid=CORP\\ann;Pwd=p", &|_| None).unwrap_err().to_string();
     assert!(refused.contains("Integrated Security=yes"), "{refused}");
     let refused = Config::parse_with("tlsmin=1.2;Server=h;Uid=a;Pwd=p", &|_| None).unwrap_err().to_string();
-    assert_eq!(refused, "unknown keyword \"tlsmin\"");
+    assert_eq!(refused, "unknown keyword \"tlsmin\"; did you mean \"Encrypt\"?");
+    for (written, meant) in
+        [("sslmode=require", "Encrypt"), ("truststore=x", "ServerCertificate"), ("db=x", "Database")]
+    {
+        let refused = Config::parse_with(&format!("{written};Server=h;Uid=a;Pwd=p"), &|_| None).unwrap_err();
+        assert!(refused.to_string().ends_with(&format!("did you mean \"{meant}\"?")), "{refused}");
+    }
+    assert_eq!(parsed("App Name=a").unwrap().application_name, "a");
 }

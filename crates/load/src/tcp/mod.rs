@@ -57,6 +57,22 @@ pub enum ConnectError {
     Browser(#[from] BrowserError),
 }
 
+impl ConnectError {
+    /// Names the server that redirected to this place.
+    pub(crate) fn redirected_by(self, gateway: &str) -> Self {
+        let place = |host: String| format!("{host} (where {gateway} redirects)");
+        match self {
+            Self::Resolve { host, source } => Self::Resolve { host: place(host), source },
+            // The port stands behind the host.
+            Self::Refused { host, port, attempts } => {
+                Self::Refused { host: format!("where {gateway} redirects, {host}"), port, attempts }
+            }
+            Self::TimedOut { host, limit } => Self::TimedOut { host: place(host), limit },
+            Self::Browser(error) => Self::Browser(error),
+        }
+    }
+}
+
 /// The moment by which connecting must be finished, with the limit it came from.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {

@@ -53,6 +53,26 @@ pub(super) fn reason(error: &CertificateError) -> String {
     words.to_owned()
 }
 
+/// Returns what helps against the flaw of a certificate that is not pinned.
+pub(super) fn remedy(error: &CertificateError) -> &'static str {
+    match error {
+        CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
+            "it carries no name (subjectAltName), so pin it with ServerCertificate=file"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "say the name that it carries with HostNameInCertificate, or pin it with ServerCertificate=file"
+        }
+        CertificateError::Expired
+        | CertificateError::ExpiredContext { .. }
+        | CertificateError::NotValidYet
+        | CertificateError::NotValidYetContext { .. } => {
+            "give the server a new one, or pin this one with ServerCertificate=file, whatever its dates"
+        }
+        CertificateError::Revoked => "give the server a new one",
+        _ => "pin it with ServerCertificate=file",
+    }
+}
+
 /// Reads the first certificate of a PEM file, or a DER file.
 pub(super) fn from_file(path: &Path) -> Result<CertificateDer<'static>, TlsError> {
     let failed = |reason: String| TlsError::CertificateFile { path: path.to_owned(), reason };

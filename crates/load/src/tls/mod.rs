@@ -200,9 +200,7 @@ impl TlsSettings {
                 reason: certificates::reason(reason),
                 hint: match self.pinned {
                     true => "it is not the one in the ServerCertificate file",
-                    false => {
-                        "pin it with ServerCertificate=file, or name its host with HostNameInCertificate"
-                    }
+                    false => certificates::remedy(reason),
                 },
             },
             Some(inner) => TlsError::Handshake(inner.clone()),

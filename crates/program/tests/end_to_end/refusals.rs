@@ -209,3 +209,79 @@ fn hints_name_the_option_that_helps_and_only_where_it_does() {
         described.stderr
     );
 }
+
+#[test]
+fn files_of_other_kinds_are_named_with_what_reads_them() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int)");
+    for name in ["shop.bak", "shop.MDF", "shop.bacpac", "rows.csv.zip", "rows.tar.gz", "rows.xyz"] {
+        fixture.file(name, "x");
+    }
+    std::fs::create_dir(fixture.path("folder")).unwrap();
+    let cases = [
+        ("shop.bak", "`bulkwire copy shop.bak#SCHEMA.TABLE DESTINATION` reads a table of it"),
+        ("shop.bak#dbo.t", "`bulkwire copy shop.bak#SCHEMA.TABLE DESTINATION` reads a table of it"),
+        ("shop.MDF", "`bulkwire describe shop.MDF` lists them"),
+        ("shop.bacpac", "`bulkwire copy shop.bacpac#SCHEMA.TABLE DESTINATION`"),
+        ("folder", "`bulkwire copy` takes folders, other commands take files or a pattern (folder/*.csv)"),
+        ("folder/", "(folder/*.csv)"),
+        ("rows.csv.zip", "unpack it"),
+        ("rows.tar.gz", "unpack it"),
+        ("rows.xyz", "no known format has this suffix"),
+        ("mssql://sa:hidden@h/d/t", "`bulkwire copy mssql:… DESTINATION` reads it"),
+    ];
+    for (file, said) in cases {
+        for words in [vec!["load", "t", file], vec!["convert", file, "out.csv"]] {
+            let ran = fixture.run(&words);
+            assert_eq!(ran.code, 1, "{words:?}: {}", ran.stderr);
+            assert!(ran.stderr.contains(said), "{words:?}: {}", ran.stderr);
+            assert!(!ran.stderr.contains("hidden"), "{words:?}: {}", ran.stderr);
+        }
+    }
+}
+
+/// Standard output that takes nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_cannot_be_written_stops_nothing() {
+    use std::process::{Command, Stdio};
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int)");
+    fixture.file("t.csv", "n\n1\n");
+    fixture.file("bad.csv", "n\n1\nx\n");
+    let cases: [(&[&str], i32); 4] = [
+        (&["load", "t", "t.csv", "t.csv", "--json"], 1),
+        (&["copy", "t.csv", "mssql:t", "--output", "json"], 1),
+        (&["load", "t", "bad.csv", "--json"], 1),
+        (&["load", "t", "bad.csv", "--json", "--max-errors", "5"], 1),
+    ];
+    for (words, code) in cases {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
+        command.args(words).current_dir(fixture.path(""));
+        command.env("BULKWIRE_URL", fixture.url("Encrypt=Off")).env("BULKWIRE_PASSWORD", PASSWORD);
+        let output = command.stdin(Stdio::null()).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        assert!(said.contains("what it tells of has happened"), "{words:?}: {said}");
+    }
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t").trim(), "4");
+    // A reader that has gone away keeps no file from being loaded.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
+    command.args(["load", "t", "t.csv", "t.csv", "t.csv", "--json"]).current_dir(fixture.path(""));
+    command.env("BULKWIRE_URL", fixture.url("Encrypt=Off")).env("BULKWIRE_PASSWORD", PASSWORD);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t").trim(), "7");
+    // Refused rows that cannot be written: what is committed is said all the same.
+    for words in [
+        vec!["load", "t", "bad.csv", "--rejects", "/dev/full"],
+        vec!["copy", "bad.csv", "mssql:t", "--rejects", "/dev/full"],
+    ] {
+        let ran = fixture.run(&words);
+        assert_eq!(ran.code, 1, "{words:?}: {}", ran.stderr);
+        let is_told = ran.stderr.contains("committed") || ran.stderr.contains("the rows are there");
+        assert!(is_told && ran.stderr.contains("/dev/full"), "{words:?}: {}", ran.stderr);
+    }
+}

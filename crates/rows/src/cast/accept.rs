@@ -21,7 +21,7 @@ pub enum Refusal {
     #[error("{0}")]
     NoSqlType(NoSqlType),
     /// A nested type, which [`CastOptions::nested_as_json`] would allow.
-    #[error("{0} is nested; it can be written as JSON text if that is asked for")]
+    #[error("{0} is nested; the option nested_as_json writes it as JSON text")]
     Nested(DataType),
     /// A time zone, which [`CastOptions::drop_time_zone`] would allow to drop.
     #[error("{target} has no offset from UTC; the zone {zone:?} would be lost, and that was not asked for")]

@@ -384,7 +384,7 @@ fn types_without_a_way_are_refused_before_the_load() {
     check(
         list,
         "varchar(10)",
-        "column \"c\" (from \"c\"): List(Int32) is nested; it can be written as JSON text if that is asked for",
+        "column \"c\" (from \"c\"): List(Int32) is nested; the option nested_as_json writes it as JSON text",
         json,
         "d1 0300 5b315d",
     );
