@@ -222,7 +222,7 @@ impl<'c> ResultStream<'c> {
             [column] => DOCUMENTS.iter().any(|name| column.name.starts_with(name)),
             _ => false,
         };
-        let has_count = done.status.contains(DoneStatus::COUNT) && !done.status.contains(DoneStatus::ERROR);
+        let has_count = done.status.contains(DoneStatus::COUNT) && !done.status.has_failed();
         let is_counted = done.command == SELECT && has_count && !is_document;
         match is_counted && done.row_count != seen {
             true => {

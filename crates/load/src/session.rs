@@ -412,8 +412,7 @@ impl Session {
             }
             // A statement that failed without a word has failed all the same; SqlClient says so in these words.
             Token::Done(done) | Token::DoneInProc(done) | Token::DoneProc(done)
-                if done.status.contains(DoneStatus::ERROR)
-                    && !std::mem::replace(&mut self.has_failed, true) =>
+                if done.status.has_failed() && !std::mem::replace(&mut self.has_failed, true) =>
             {
                 self.errors.push(ServerMessage {
                     number: NO_NUMBER,

@@ -403,7 +403,8 @@ proptest::proptest! {
 
 #[test]
 fn a_statement_that_fails_without_a_word_has_failed() {
-    for replies in [done(0x02, 0xC1, 0), [done(0x03, 0xC1, 0), done(0, 0xC1, 1)].concat()] {
+    let severe = done(0x110, 0xC1, 3);
+    for replies in [done(0x02, 0xC1, 0), [done(0x03, 0xC1, 0), done(0, 0xC1, 1)].concat(), severe] {
         let server = Server::start(move |mut peer| {
             peer.log_in();
             for _ in 0..2 {

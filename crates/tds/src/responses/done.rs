@@ -62,12 +62,17 @@ impl DoneStatus {
     pub const COUNT: Self = Self(0x0010);
     /// Acknowledges an attention.
     pub const ATTENTION: Self = Self(0x0020);
-    /// The server cannot continue the connection.
+    /// The statement failed so severely that its result is to be discarded.
     pub const SERVER_ERROR: Self = Self(0x0100);
 
     /// Returns true if all bits of `other` are set.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Returns true if the statement failed.
+    pub fn has_failed(self) -> bool {
+        self.contains(Self::ERROR) || self.contains(Self::SERVER_ERROR)
     }
 }
 
