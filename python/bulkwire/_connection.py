@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, SupportsIndex, TypeVar
 
 from . import _bulkwire
 from ._bulkwire import Execution, LoadReport, Reader
@@ -295,6 +295,7 @@ class Connection:
         given = plain(params)
         if (sql is None) == (table is None):
             raise UsageError("read takes a query, or table=…")
+        check_batch_rows(batch_rows)
         form: dict[str, Any] = {
             "batch_rows": batch_rows,
             "guid": guid,
@@ -420,8 +421,15 @@ class Connection:
                 display.close()
 
 
+def check_batch_rows(rows: object) -> None:
+    """Refuse a number of rows that makes no batch."""
+    if rows is not None and not (isinstance(rows, SupportsIndex) and rows.__index__() > 0):
+        raise UsageError(f"batch_rows must be a whole number of rows from 1, not {rows!r}")
+
+
 def native_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The native options: every one of them, from the keywords that a method has."""
+    check_batch_rows(given.get("batch_rows"))
     order = [_order(item) for item in given.get("order", ())]
     pairs = {name: list((given.get(name) or {}).items()) for name in ("types", "columns")}
     plain = {name: given.get(name) for name in _PLAIN}

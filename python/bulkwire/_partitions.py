@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _bulkwire
+from ._connection import check_batch_rows
 from ._exceptions import UsageError
 from ._job import Address
 
@@ -48,6 +49,7 @@ class PartitionedRead:
             raise UsageError("a read needs a table or a query, and not both")
         if not 1 <= self.partitions <= 10_000:
             raise UsageError("partitions must be a number from 1 to 10000")
+        check_batch_rows(self.batch_rows)
 
     def schema(self) -> pa.Schema:
         """Return the columns that a read gives."""

@@ -106,3 +106,23 @@ def test_a_forked_process_cannot_use_the_connection(bulkwire_db):
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 7
     assert bulkwire_db.fetch("SELECT 1") == [(1,)]
+
+
+@pytest.mark.parametrize("rows", [0, -1, 1.5, "many"])
+def test_a_batch_has_a_row(bulkwire_db, rows):
+    bulkwire_db.execute("CREATE TABLE t (id int)")
+    table = pa.table({"id": pa.array([1], pa.int32())})
+    for run in (
+        lambda: bulkwire_db.load("dbo.t", table, batch_rows=rows),
+        lambda: bulkwire_db.upsert("dbo.t", table, keys=["id"], batch_rows=rows),
+        lambda: bulkwire_db.read("SELECT 1 AS n", batch_rows=rows),
+        lambda: bulkwire_db.read(table="dbo.t", batch_rows=rows),
+    ):
+        with pytest.raises(bulkwire.UsageError, match="batch_rows must be"):
+            run()
+    assert bulkwire_db.load("dbo.t", table, batch_rows=np.int64(1)).rows == 1
+
+
+def test_a_nested_column_names_the_option(bulkwire_db):
+    with pytest.raises(bulkwire.PlanError, match="nested_as_json"):
+        bulkwire_db.load("dbo.t", pa.table({"n": [[1]]}), create=True)
