@@ -14,6 +14,8 @@ import subprocess
 import openpyxl
 import pytest
 
+from surroundings import surroundings
+
 ROOT = pathlib.Path(__file__).parent.parent
 CODE = re.compile(r"^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 RECIPE = re.compile(r"^\| [^|]+ \| `(?P<command>bulkwire copy [^`]+)` \|$", re.MULTILINE)
@@ -27,15 +29,14 @@ def blocks(page: str, language: str) -> list[str]:
 
 def run(server, folder: pathlib.Path, commands: str) -> str:
     """Runs commands in a shell; every one of them must succeed."""
-    environment = {
-        "PATH": f"{server.binaries}:{folder}:/usr/local/bin:/usr/bin:/bin",
-        "HOME": str(folder),
-        "LC_ALL": "C.UTF-8",
-        "BULKWIRE_URL": server.url,
-        "BULKWIRE_PASSWORD": server.password,
+    environment = surroundings(
+        folder,
+        PATH=f"{server.binaries}:{folder}:/usr/local/bin:/usr/bin:/bin",
+        BULKWIRE_URL=server.url,
+        BULKWIRE_PASSWORD=server.password,
         # Whom this machine trusts.
-        "SSL_CERT_FILE": str(server.certificate),
-    }
+        SSL_CERT_FILE=str(server.certificate),
+    )
     done = subprocess.run(
         ["bash", "-e", "-c", commands],
         env=environment,

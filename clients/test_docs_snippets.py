@@ -6,7 +6,6 @@ A section `### From CLIENT` has an example in Python or for the shell. What it m
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
 import subprocess
@@ -15,6 +14,7 @@ import sys
 import pytest
 
 import odbc
+from surroundings import surroundings
 
 PAGE = pathlib.Path(__file__).parent.parent / "docs" / "server.md"
 EXAMPLE = re.compile(r"^### From (?P<client>[^\n]+)\n(?P<text>(?:(?!^#{2,3} ).*\n)*)", re.MULTILINE)
@@ -54,15 +54,10 @@ def test_the_example_runs(server, tmp_path, language, code):
     command = [sys.executable, "-c", run] if language == "python" else ["sh", "-e", "-c", run]
     done = subprocess.run(
         command,
-        env={
-            **os.environ,
-            "BULKWIRE_SERVER_PASSWORD": server.password,
-            "PYTHONUTF8": "1",
-            "LC_ALL": "C.UTF-8",
-        },
+        env=surroundings(tmp_path, BULKWIRE_SERVER_PASSWORD=server.password),
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
     )

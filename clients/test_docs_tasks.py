@@ -21,6 +21,7 @@ import pytest
 
 import breaking_line
 import conftest
+from surroundings import surroundings
 
 FOLDER = pathlib.Path(__file__).parent.parent / "docs"
 PAGES = ("load", "export", "bcp", "serve", "events")
@@ -93,7 +94,7 @@ def test_the_page_is_as_it_says(binaries, tmp_path, page):
         text = "\n".join(script).replace("14330", str(port)).replace("Try-it-0ut", server.password)
         shell = subprocess.Popen(
             ["bash", "-c", text],
-            env={**os.environ, "PATH": f"{binaries}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"},
+            env=surroundings(tmp_path, PATH=f"{binaries}:{os.environ['PATH']}"),
             cwd=tmp_path,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
