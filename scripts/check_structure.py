@@ -66,6 +66,7 @@ LAYERS = {
         "error",
         "order",
         "row_positions",
+        "same_file",
         "batch",
         "unfinished",
         "location",

@@ -9,12 +9,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::array_value_to_string;
-use formats::{Encoding, bcp};
+use formats::{Encoding, bcp, is_same_file};
 use load::{RejectReason, RejectedRow};
 use rows::CellError;
 use serde_json::{Map, Value, json};
 
-use crate::{loaded_file::UnfitRow, transformation::UntransformedRow};
+use crate::{error::CopyError, loaded_file::UnfitRow, transformation::UntransformedRow};
 
 /// A refused row as it is written to the file of `--rejects`.
 #[derive(Debug, Default)]
@@ -110,6 +110,25 @@ struct State {
     /// A file of this run's own, which goes if it stays empty.
     own: Option<PathBuf>,
     failure: Option<io::Error>,
+}
+
+/// Refuses a file of refused rows that is read or written by the same work: it would be emptied before.
+///
+/// # Errors
+/// It is one of `others`.
+pub fn check_apart<'a>(
+    path: Option<&PathBuf>,
+    others: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), CopyError> {
+    let Some(path) = path else { return Ok(()) };
+    match others.into_iter().find(|other| is_same_file(path, other)) {
+        Some(other) => Err(CopyError::Usage(format!(
+            "--rejects {} is {}, whose rows would be lost: name another file",
+            path.display(),
+            other.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 impl Rejects {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use formats::Location;
 use load::{RejectedRow, Tolerance};
 
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
     database_file::PackageTarget,
     endpoint::Endpoint,
     error::CopyError,
+    file_set::files_of,
     options::Language,
     rejects::{self, Rejected, Rejects},
     source::Source,
@@ -58,7 +60,10 @@ fn run_in_order(
     let rejects = match spec.is_dry {
         // A plan refuses no rows, and keeps the file of an earlier run.
         true => None,
-        false => open_rejects(&spec.refusals, resumable.contains(&true))?,
+        false => {
+            check_rejects(spec)?;
+            open_rejects(&spec.refusals, resumable.contains(&true))?
+        }
     };
     let refused = AtomicU64::new(0);
     let (refusals, language, is_dry) = (&spec.refusals, spec.language, spec.is_dry);
@@ -214,6 +219,26 @@ fn task(
     let mut source = transformed(spec, spec.source.at(from).open()?, engine)?;
     let (destination, is_resumable) = spec.destination.at(to).open(source.as_mut(), table)?;
     Ok((TableTask { name, weight: 0, source, destination }, is_resumable))
+}
+
+/// Refuses a file of refused rows that is a source's or the destination's.
+fn check_rejects(spec: &Spec) -> Result<(), CopyError> {
+    let Some(path) = &spec.refusals.rejects else { return Ok(()) };
+    let mut others: Vec<PathBuf> = Vec::new();
+    for endpoint in [spec.source.endpoint(), spec.destination.endpoint()] {
+        let names = match endpoint {
+            Endpoint::Files(files) => vec![files.path],
+            Endpoint::DatabaseFile(files) => files.files.clone(),
+            Endpoint::SqlServer(_) | Endpoint::Database(_) => Vec::new(),
+        };
+        for name in names {
+            others.push(PathBuf::from(&name));
+            // A pattern or a folder stands for its files.
+            let files = files_of(&name).unwrap_or_default();
+            others.extend(files.iter().filter_map(Location::path).map(Path::to_path_buf));
+        }
+    }
+    rejects::check_apart(Some(path), others.iter().map(PathBuf::as_path))
 }
 
 /// Opens the place of refused rows; nothing if the first one is to end the copy.

@@ -14,7 +14,7 @@ use crate::event_log::warns;
 use crate::failure::Failure;
 use crate::verbs::load::command::Outcome;
 use copy::rejects;
-use copy::rejects::Rejects;
+use copy::rejects::{Rejects, check_apart};
 use copy::{HostLayout, file_format};
 
 /// Reads one file and writes the other.
@@ -34,6 +34,8 @@ pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {
     let target_layout = HostLayout::of(&arguments.target_flags())?;
     let target =
         spec(Location::target(&arguments.target), &arguments.target_flags(), target_layout, &columns)?;
+    let files = [source.location.path(), target.location.path()];
+    check_apart(arguments.rejects.as_ref(), files.into_iter().flatten())?;
     let rejects = rejects(arguments)?;
     let name = source.location.to_string();
     let mut refuse = |row: RejectedRow| refuse(&name, &row, rejects.as_ref());

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use arrow::datatypes::Field;
 use copy::file_format;
 use formats::sniff::{Content, SniffedText, sniff};
-use formats::{Compression, InferredColumn, Location};
+use formats::{Compression, InferredColumn, Location, is_same_file};
 use load::{roomy_length, roomy_schema};
 use rows::mapping::{CreateOptions, StringType, sql_type_of};
 
@@ -49,6 +49,10 @@ pub fn run(arguments: &SniffArgs) -> Result<(), Failure> {
         true => layout.to_xml(columns).map_err(|error| Failure::Usage(error.to_string()))?,
         false => layout.to_text(),
     };
+    if location.path().is_some_and(|file| is_same_file(file, path)) {
+        let message = format!("--write-format-file {} is the file that was read", path.display());
+        return Err(Failure::Usage(message));
+    }
     std::fs::write(path, content)
         .map_err(|source| Failure::FormatFile { file: path.display().to_string(), source })
 }

@@ -285,3 +285,56 @@ fn a_report_that_cannot_be_written_stops_nothing() {
         assert!(is_told && ran.stderr.contains("/dev/full"), "{words:?}: {}", ran.stderr);
     }
 }
+
+/// A file that is read is not emptied for something that is written.
+#[test]
+fn a_file_that_is_read_is_not_written_over() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int)");
+    let rows = "n\n1\nx\n";
+    fixture.file("t.csv", rows);
+    std::fs::create_dir(fixture.path("in")).unwrap();
+    fixture.file("in/t.csv", rows);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("t.csv", fixture.path("link.csv")).unwrap();
+    std::fs::hard_link(fixture.path("t.csv"), fixture.path("second.csv")).unwrap();
+    let package = format!(
+        "[connections]\ndb = {{ url = 'mssql://sa@{}/master?Encrypt=Off', password_env = 'BULKWIRE_PASSWORD' }}\n\
+         [tasks.fill]\ntype = 'copy'\nsource = 't.csv'\nrejects = 't.csv'\nmax_errors = 5\n\
+         destination = {{ connection = 'db', table = 't' }}\n",
+        fixture.server.address()
+    );
+    fixture.file("p.toml", package);
+    let mut cases: Vec<Vec<&str>> = vec![
+        vec!["load", "t", "t.csv", "--rejects", "t.csv"],
+        vec!["load", "t", "t.csv", "--rejects", "./t.csv"],
+        vec!["load", "t", "t.csv", "--rejects", "second.csv"],
+        vec!["load", "t", "t.csv", "--rejects", "t.csv", "--resume"],
+        vec!["copy", "t.csv", "mssql:t", "--rejects", "t.csv"],
+        vec!["copy", "in/", "mssql:t", "--rejects", "in/t.csv"],
+        vec!["copy", "in/*.csv", "mssql:t", "--rejects", "in/t.csv"],
+        vec!["copy", "t.csv", "out.csv", "--rejects", "out.csv"],
+        vec!["convert", "t.csv", "out.parquet", "--rejects", "t.csv"],
+        vec!["convert", "t.csv", "out.csv", "--rejects", "out.csv"],
+        vec!["sniff", "t.csv", "--write-format-file", "t.csv"],
+        vec!["bcp", "t", "in", "t.csv", "-c", "-e", "t.csv"],
+        vec!["bcp", "t", "in", "t.csv", "-c", "-o", "t.csv"],
+        vec!["bcp", "t", "in", "t.csv", "-c", "--rejects", "t.csv"],
+        vec!["bcp", "t", "in", "t.csv", "-c", "-e", "e.txt", "-o", "e.txt"],
+        vec!["run", "p.toml"],
+        vec!["run", "p.toml", "--log", "t.csv"],
+    ];
+    if cfg!(unix) {
+        cases.push(vec!["load", "t", "link.csv", "--rejects", "t.csv"]);
+        cases.push(vec!["load", "t", "t.csv", "--rejects", "link.csv"]);
+    }
+    for words in cases {
+        let ran = fixture.run(&words);
+        let code = if ["bcp", "run"].contains(&words[0]) { 1 } else { 2 };
+        assert_eq!(ran.code, code, "{words:?}: {}{}", ran.stdout, ran.stderr);
+        for file in ["t.csv", "in/t.csv"] {
+            assert_eq!(std::fs::read_to_string(fixture.path(file)).unwrap(), rows, "{words:?}");
+        }
+    }
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t").trim(), "0");
+}

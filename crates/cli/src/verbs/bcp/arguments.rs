@@ -3,6 +3,9 @@
 //! Letters are case-sensitive, a value that begins with `-` must be attached, and on Windows `/` introduces an option too
 //! (Microsoft Learn, "bcp utility"). Options that bcp lacks begin with `--`.
 
+use std::path::Path;
+
+use formats::is_same_file;
 use load::VectorSupport;
 
 use super::switch::{LONG_SWITCHES, SWITCHES, Takes};
@@ -570,6 +573,24 @@ const VERSIONS: [u16; 10] = [80, 90, 100, 110, 120, 130, 140, 150, 160, 170];
 
 impl Job {
     /// Options that exclude or need each other.
+    /// Refuses one file for two things: the second would empty it.
+    fn check_files(&self) -> Result<(), ArgumentError> {
+        let is_format = self.direction == Direction::Format;
+        let written = [&self.error_file, &self.output_file, &self.rejects_file];
+        let data = Some(&self.file).filter(|_| !is_format);
+        let read = [data, self.format_file.as_ref(), self.response_file.as_ref()];
+        let all: Vec<&String> = written.into_iter().flatten().chain(read.into_iter().flatten()).collect();
+        let is_twice = |(index, file): (usize, &&String)| {
+            all.iter().skip(index + 1).any(|other| is_same_file(Path::new(file), Path::new(other)))
+        };
+        match all.iter().enumerate().any(is_twice) {
+            true => Err(ArgumentError::Conflict(
+                "One file is named twice: the data file, -e, -f, -i, -o and --rejects need files of their own.",
+            )),
+            false => Ok(()),
+        }
+    }
+
     fn check(&self) -> Result<(), ArgumentError> {
         let conflict = |reason| Err(ArgumentError::Conflict(reason));
         let format = self.direction == Direction::Format;
@@ -582,6 +603,7 @@ impl Job {
         if self.xml && !format {
             return conflict("-x is for format only.");
         }
+        self.check_files()?;
         if self.login.trusted && self.login.user.is_some() {
             return conflict("-T and -U exclude each other.");
         }

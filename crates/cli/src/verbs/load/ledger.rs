@@ -6,7 +6,7 @@ use load::{Beginning, Client, Ledger, LedgerPlace, LoadIdentity, LoadWay, Source
 use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::verbs::load::source::{self, Source};
-use copy::rejects::Rejects;
+use copy::rejects::{self, Rejects};
 
 /// Enters the load into the ledger, if it is to be continued when it breaks.
 pub fn open(
@@ -87,6 +87,8 @@ pub fn open_rejects(
     ledger: Option<&Ledger>,
     arguments: &LoadArgs,
 ) -> Result<Option<Rejects>, Failure> {
+    let read = sources.iter().filter_map(|source| source.location.path());
+    rejects::check_apart(arguments.refusals.rejects.as_ref(), read)?;
     let (Some(ledger), Some(path)) = (ledger, &arguments.refusals.rejects) else {
         return source::rejects(arguments);
     };

@@ -1,7 +1,7 @@
 //! `run --log FILE`: what happens in a run, a JSON object a line.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -17,9 +17,20 @@ pub struct RunLog {
 impl RunLog {
     /// Opens a log; what it has stays.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let opened = OpenOptions::new().create(true).append(true).open(path);
-        let file = opened.map_err(|source| Failure::Log { file: path.display().to_string(), source })?;
+        let failed = |source| Failure::Log { file: path.display().to_string(), source };
+        if !Self::may_grow(path) {
+            return Err(failed(io::Error::other("it has something else than a log, and stays as it is")));
+        }
+        let file = OpenOptions::new().create(true).append(true).open(path).map_err(failed)?;
         Ok(Self { file: Mutex::new(file) })
+    }
+
+    /// Returns true if a file is empty, begins with an object as logs do, or is none that could be damaged.
+    fn may_grow(path: &Path) -> bool {
+        let Ok(mut file) = File::open(path) else { return true };
+        let is_file = file.metadata().is_ok_and(|file| file.is_file());
+        let mut first = [0];
+        !is_file || matches!(file.read(&mut first), Ok(0)) || first == *b"{"
     }
 }
 
