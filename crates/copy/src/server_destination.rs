@@ -253,13 +253,16 @@ impl Destination for ServerDestination {
                 }
                 let Creation { statement, shape: made, notes } = self.creation(source, form)?;
                 prepared.plan.extend(notes);
-                prepared.created_by = Some(statement.clone());
                 shape = made;
+                let (name, table) = (self.name(), self.table.clone());
+                let is_marked = shape.is_some() && self.write.resume.is_some();
+                let script = self
+                    .run(&mut |client| new_table::script(client, &table, &statement))
+                    .map_err(|error| self.failed(error))?;
+                prepared.created_by = Some(script);
                 if is_dry {
                     return Ok(prepared);
                 }
-                let (name, table) = (self.name(), self.table.clone());
-                let is_marked = shape.is_some() && self.write.resume.is_some();
                 let client = self.client()?;
                 new_table::make_schema(client, &name, &table)?;
                 new_table::make_table(client, &name, &table, &statement, is_marked)?;

@@ -36,6 +36,8 @@ mod partitions;
 mod passwords;
 #[cfg(unix)]
 mod printed_copies;
+#[cfg(unix)]
+mod printed_scripts;
 mod queries;
 mod recorded;
 mod refusals;
