@@ -122,9 +122,9 @@ pub fn of_file(error: &FormatError) -> Option<&'static str> {
         Reason::UnterminatedQuote | Reason::TextAfterQuote => {
             Some("--no-quote takes quotes for data; --quote names another quote character")
         }
-        Reason::UnknownSuffix => {
-            Some("--format csv reads any file as delimited text; `bulkwire sniff` guesses the format")
-        }
+        Reason::UnknownSuffix => Some(
+            "--format csv (of convert: --from csv) reads any file as delimited text; `bulkwire sniff` guesses the format",
+        ),
         Reason::RowTooLong { .. } => Some(
             "--row-terminator says what ends a row, --no-quote takes quotes for data; `bulkwire sniff` guesses both",
         ),

@@ -65,9 +65,9 @@ fn a_printed_declaration_reads_the_file_as_it_was_guessed() {
     let declaration = declared.stdout.trim().to_owned();
     fixture.ok(&["sniff", "rows.txt", "--write-format-file", "rows.fmt"]);
     let by_format =
-        ["convert", "rows.txt", "declared.csv", "--format-file", "rows.fmt", "--declare", &declaration];
+        ["convert", "rows.txt", "declared.csv", "--from-format-file", "rows.fmt", "--declare", &declaration];
     fixture.ok(&by_format);
-    fixture.ok(&["convert", "rows.txt", "plain.csv", "--format", "csv", "--delimiter", "|", "--no-header"]);
+    fixture.ok(&["convert", "rows.txt", "plain.csv", "--from", "csv", "--delimiter", "|", "--no-header"]);
     let rows = |file: &str| {
         let text = std::fs::read_to_string(fixture.path(file)).unwrap();
         text.split_once('\n').unwrap().1.to_owned()
