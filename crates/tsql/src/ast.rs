@@ -4,7 +4,7 @@ use tds::SqlType;
 
 use super::administration::Administration;
 use super::bulk_file::{BulkInsert, FileHints};
-use super::cursor::CursorStatement;
+use super::cursor::{CursorName, CursorStatement};
 use super::expression::Expr;
 use super::file_group::{FileGroups, WrittenGroup};
 use super::hints::TableHints;
@@ -85,6 +85,13 @@ pub enum StatementKind {
         name: String,
         /// The tables, views and permissions that the statement makes with it.
         elements: Vec<Statement>,
+    },
+    /// ALTER SCHEMA … TRANSFER.
+    TransferObject {
+        /// The schema that the object goes to.
+        schema: String,
+        /// The object.
+        name: ObjectName,
     },
     /// DROP SCHEMA.
     DropSchema {
@@ -200,6 +207,10 @@ pub enum StatementKind {
     Break,
     /// CONTINUE.
     Continue,
+    /// A label.
+    Label(String),
+    /// GOTO of a label.
+    GoTo(String),
     /// RETURN, with a status.
     Return(Option<Expr>),
     /// PRINT.
@@ -239,6 +250,8 @@ pub enum StatementKind {
     Cursor(Box<CursorStatement>),
     /// WAITFOR DELAY.
     WaitForDelay(Expr),
+    /// WAITFOR TIME.
+    WaitForTime(Expr),
     /// Known to the language, refused by this server when it runs.
     Unsupported(Box<SqlError>),
 }
@@ -357,6 +370,8 @@ pub struct Update {
     pub from: Vec<TableSource>,
     /// WHERE.
     pub filter: Option<Expr>,
+    /// WHERE CURRENT OF.
+    pub current_of: Option<CursorName>,
     /// OUTPUT.
     pub output: Option<Output>,
     /// Hints of the target.
@@ -376,6 +391,8 @@ pub struct Delete {
     pub from: Vec<TableSource>,
     /// WHERE.
     pub filter: Option<Expr>,
+    /// WHERE CURRENT OF.
+    pub current_of: Option<CursorName>,
     /// OUTPUT.
     pub output: Option<Output>,
     /// Hints of the target.
@@ -732,8 +749,10 @@ pub struct Declaration {
 pub struct Execute {
     /// Variable that takes the return status.
     pub status: Option<String>,
-    /// The procedure.
+    /// The procedure; empty if a variable has its name.
     pub procedure: ObjectName,
+    /// The variable that has the procedure's name.
+    pub named_by: Option<String>,
     /// Arguments in order.
     pub arguments: Vec<Argument>,
 }

@@ -46,6 +46,10 @@ pub struct CursorDeclaration {
     pub local: bool,
     /// SCROLL, or a kind that scrolls: every direction of FETCH.
     pub scroll: bool,
+    /// READ_ONLY, or a kind that is: nothing is changed through it.
+    pub read_only: bool,
+    /// The columns of FOR UPDATE OF; None for all.
+    pub updatable: Option<Vec<String>>,
     /// STATIC, INSENSITIVE or KEYSET: its number of rows is known when it is opened.
     pub counted: bool,
     /// The query.

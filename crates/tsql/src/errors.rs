@@ -76,6 +76,10 @@ messages! {
     UNCLOSED_COMMENT [0]: 113, 15, 1, "Missing end comment mark '*/'.";
     /// A type with more bytes than any may have.
     TYPE_SIZE [2]: 131, 15, 2, "The size ({}) given to the type '{}' exceeds the maximum allowed for any data type (8000).";
+    /// A label declared twice in one batch.
+    LABEL_REDECLARED [1]: 132, 15, 1, "The label '{}' has already been declared. Label names must be unique within a query batch or stored procedure.";
+    /// GOTO to a label that the batch does not have.
+    UNKNOWN_LABEL [1]: 133, 15, 1, "A GOTO statement references the label '{}' but the label has not been declared.";
     /// A variable declared twice in one batch.
     VARIABLE_REDECLARED [1]: 134, 15, 2, "The variable name '{}' has already been declared. Variable names must be unique within a query batch or stored procedure.";
     /// An undeclared variable.
@@ -146,6 +150,8 @@ messages! {
     UNKNOWN_DATABASE [1]: 911, 16, 1, "Database '{}' does not exist. Make sure that the name is entered correctly.";
     /// The server has just been started.
     BEING_RECOVERED [1]: 922, 14, 1, "Database '{}' is being recovered. Waiting until recovery is finished.";
+    /// GOTO into a TRY or CATCH block.
+    GOTO_INTO_TRY [0]: 1026, 15, 1, "GOTO cannot be used to jump into a TRY or CATCH scope.";
     /// A number of more than 38 digits.
     NUMBER_OUT_OF_RANGE [1]: 1007, 15, 1, "The number '{:.128}' is out of the range for numeric representation (maximum precision 38).";
     /// An undeclared table variable.

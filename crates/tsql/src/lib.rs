@@ -20,6 +20,7 @@ pub mod parser;
 pub mod partition;
 pub mod query;
 pub mod sql_error;
+pub mod system_messages;
 pub mod user_type;
 
 pub use names::{ObjectName, same_name};

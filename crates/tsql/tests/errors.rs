@@ -34,6 +34,14 @@ const SHOWN: &[(&str, &str)] = &[
         "Msg 131, Level 15, State 2: The size (w1) given to the type 'w2' exceeds the maximum allowed for any data type (8000).",
     ),
     (
+        "LABEL_REDECLARED",
+        "Msg 132, Level 15, State 1: The label 'w1' has already been declared. Label names must be unique within a query batch or stored procedure.",
+    ),
+    (
+        "UNKNOWN_LABEL",
+        "Msg 133, Level 15, State 1: A GOTO statement references the label 'w1' but the label has not been declared.",
+    ),
+    (
         "VARIABLE_REDECLARED",
         "Msg 134, Level 15, State 2: The variable name 'w1' has already been declared. Variable names must be unique within a query batch or stored procedure.",
     ),
@@ -132,6 +140,7 @@ const SHOWN: &[(&str, &str)] = &[
         "BEING_RECOVERED",
         "Msg 922, Level 14, State 1: Database 'w1' is being recovered. Waiting until recovery is finished.",
     ),
+    ("GOTO_INTO_TRY", "Msg 1026, Level 15, State 1: GOTO cannot be used to jump into a TRY or CATCH scope."),
     (
         "NUMBER_OUT_OF_RANGE",
         "Msg 1007, Level 15, State 1: The number 'w1' is out of the range for numeric representation (maximum precision 38).",

@@ -44,17 +44,27 @@ impl Parser<'_> {
         }
         self.advance();
         let query = self.query()?;
+        let mut read_only = options.words.iter().find(|word| READ_ONLY.contains(&word.as_str())).cloned();
+        let mut updatable = None;
         if self.accept_word(Keyword::For) {
             if self.accept_word(Keyword::Update) {
-                return Err(SqlError::unsupported("A cursor FOR UPDATE").at_line(self.line()));
+                if let Some(word) = read_only {
+                    let text = format!("Conflicting cursor options {word} and FOR UPDATE.");
+                    return Err(SqlError::new(1048, 15, 1, text).at_line(self.line()));
+                }
+                if self.accept_bare("OF") {
+                    updatable = Some(self.name_list()?);
+                }
+            } else {
+                self.expect_word(Keyword::Read)?;
+                self.expect_word(Keyword::Only)?;
+                read_only = Some("READ_ONLY".to_owned());
             }
-            self.expect_word(Keyword::Read)?;
-            self.expect_word(Keyword::Only)?;
         }
         let Options { local, scroll, counted, forward, .. } = options;
         // The kinds of Transact-SQL scroll unless FORWARD_ONLY is written.
         let scroll = scroll || (counted && !forward);
-        Ok(CursorDeclaration { local, scroll, counted, query })
+        Ok(CursorDeclaration { local, scroll, read_only: read_only.is_some(), updatable, counted, query })
     }
 
     /// Parses `SET @v = CURSOR …`, after the equals sign; the word CURSOR is next.
@@ -64,7 +74,7 @@ impl Parser<'_> {
         Ok(cursor(CursorStatement::Assign { variable, declaration }))
     }
 
-    fn cursor_name(&mut self) -> Parsed<CursorName> {
+    pub(super) fn cursor_name(&mut self) -> Parsed<CursorName> {
         if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
             self.advance();
             return Ok(CursorName { global: false, name });
@@ -151,6 +161,9 @@ const EXCLUSIVE: &[&[&str]] = &[
     &["READ_ONLY", "SCROLL_LOCKS", "OPTIMISTIC"],
     &["TYPE_WARNING"],
 ];
+
+/// Words of cursors through which nothing is changed.
+const READ_ONLY: &[&str] = &["READ_ONLY", "FAST_FORWARD", "STATIC", "INSENSITIVE"];
 
 impl Options {
     fn accept(&mut self, parser: &mut Parser<'_>) -> Parsed<()> {

@@ -233,8 +233,9 @@ impl Parser<'_> {
             });
         }
         self.column_attributes(&mut column)?;
-        if named && column.nullable.is_none() {
-            column.nullable = Some(false);
+        if named {
+            column.nullable = column.nullable.or(Some(false));
+            column.alias = Some("sys.sysname".to_owned());
         }
         Ok(column)
     }
@@ -454,6 +455,9 @@ impl Parser<'_> {
         if self.accept_word(Keyword::Partition) {
             return self.alter_partition();
         }
+        if self.accept_word(Keyword::Schema) {
+            return self.alter_schema();
+        }
         if !self.accept_word(Keyword::Table) {
             return self.alter_module(start);
         }
@@ -535,7 +539,15 @@ impl Parser<'_> {
             || column.row_guid
             || column.default.is_some()
             || !column.constraints.is_empty();
-        if more { Err(unexpected) } else { Ok(column) }
+        if more {
+            return Err(unexpected);
+        }
+        // Columns are altered while nobody else uses their table, in either case.
+        if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
+            self.advance();
+            self.index_settings(OptionPlace::AlterColumn)?;
+        }
+        Ok(column)
     }
 
     /// Parses `[CONSTRAINT] [IF EXISTS] name, … | COLUMN [IF EXISTS] name, …`, in any order. Constraints are dropped

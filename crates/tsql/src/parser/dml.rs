@@ -5,6 +5,7 @@ use super::expression::{function, xml_method};
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
 use crate::ast::{Assignment, Delete, Insert, InsertSource, Output, OutputInto, StatementKind, Update};
+use crate::cursor::CursorName;
 use crate::errors;
 use crate::expression::Expr;
 use crate::hints::TableHint;
@@ -12,7 +13,6 @@ use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::names::ObjectName;
 use crate::query::{CommonTable, Top};
-use crate::sql_error::SqlError;
 
 /// Rows of VALUES in an INSERT; other table value constructors may have more.
 const INSERTED_ROWS_MAX: usize = 1000;
@@ -164,9 +164,9 @@ impl Parser<'_> {
         let assignments = self.assignments()?;
         let output = self.output()?;
         let from = if self.accept_word(Keyword::From) { self.table_sources()? } else { Vec::new() };
-        let filter = self.where_clause()?;
+        let (filter, current_of) = self.where_clause()?;
         self.option_clause()?;
-        let update = Update { with, top, target, assignments, from, filter, output, hints };
+        let update = Update { with, top, target, assignments, from, filter, current_of, output, hints };
         Ok(StatementKind::Update(Box::new(update)))
     }
 
@@ -249,19 +249,21 @@ impl Parser<'_> {
         let hints = self.change_hints()?;
         let output = self.output()?;
         let from = if self.accept_word(Keyword::From) { self.table_sources()? } else { Vec::new() };
-        let filter = self.where_clause()?;
+        let (filter, current_of) = self.where_clause()?;
         self.option_clause()?;
-        let delete = Delete { with, top, target, from, filter, output, hints };
+        let delete = Delete { with, top, target, from, filter, current_of, output, hints };
         Ok(StatementKind::Delete(Box::new(delete)))
     }
 
-    fn where_clause(&mut self) -> Parsed<Option<Expr>> {
+    /// Parses WHERE: a condition, or CURRENT OF a cursor.
+    fn where_clause(&mut self) -> Parsed<(Option<Expr>, Option<CursorName>)> {
         if !self.accept_word(Keyword::Where) {
-            return Ok(None);
+            return Ok((None, None));
         }
-        if self.is_word(Keyword::Current) {
-            return Err(SqlError::unsupported("WHERE CURRENT OF").at_line(self.line()));
+        if self.accept_word(Keyword::Current) {
+            self.expect_bare("OF")?;
+            return Ok((None, Some(self.cursor_name()?)));
         }
-        self.condition().map(Some)
+        Ok((Some(self.condition()?), None))
     }
 }

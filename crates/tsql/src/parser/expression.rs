@@ -36,7 +36,7 @@ pub(crate) fn xml_method(name: &str) -> SqlError {
 impl Parser<'_> {
     /// Parses a condition or an expression: the binder knows which it must be.
     pub(crate) fn condition(&mut self) -> Parsed<Expr> {
-        self.nested(|parser| {
+        self.level(|parser| {
             let mut terms = vec![parser.conjunction()?];
             while parser.accept_word(Keyword::Or) {
                 terms.push(parser.conjunction()?);
@@ -55,7 +55,11 @@ impl Parser<'_> {
 
     fn negation(&mut self) -> Parsed<Expr> {
         if self.accept_word(Keyword::Not) {
-            return self.nested(|parser| Ok(Expr::Not(Box::new(parser.negation()?))));
+            return self.level(|parser| {
+                let inner = parser.negation()?;
+                parser.higher()?;
+                Ok(Expr::Not(Box::new(inner)))
+            });
         }
         self.predicate()
     }
@@ -73,8 +77,12 @@ impl Parser<'_> {
 
     fn comparisons(&mut self) -> Parsed<Expr> {
         let mut left = self.expression()?;
+        let mut compared = false;
         loop {
-            self.higher()?;
+            // Each comparison stands above the one before it.
+            if std::mem::replace(&mut compared, true) {
+                self.higher()?;
+            }
             if let Some(comparison) = self.accept_comparison() {
                 left = self.comparison_right(left, comparison)?;
                 continue;
@@ -191,7 +199,8 @@ impl Parser<'_> {
 
     /// Parses an expression without comparisons.
     pub(crate) fn expression(&mut self) -> Parsed<Expr> {
-        self.nested(|parser| {
+        let around = std::mem::take(&mut self.height);
+        let result = self.level(|parser| {
             let mut left = parser.beside(Self::product)?;
             loop {
                 let shift = match parser.kind() {
@@ -219,7 +228,10 @@ impl Parser<'_> {
                 parser.higher()?;
                 left = Expr::Binary(Box::new(left), operator, Box::new(right));
             }
-        })
+        })?;
+        self.higher()?;
+        self.height = self.height.max(around);
+        Ok(result)
     }
 
     fn product(&mut self) -> Parsed<Expr> {
@@ -246,7 +258,11 @@ impl Parser<'_> {
             _ => return self.collated(),
         };
         self.advance();
-        self.nested(|parser| Ok(Expr::Unary(operator, Box::new(parser.unary()?))))
+        self.level(|parser| {
+            let value = parser.unary()?;
+            parser.higher()?;
+            Ok(Expr::Unary(operator, Box::new(value)))
+        })
     }
 
     fn collated(&mut self) -> Parsed<Expr> {
@@ -372,6 +388,7 @@ impl Parser<'_> {
                 self.name_or_call()
             }
             Keyword::Identity if call => self.identity_function(),
+            Keyword::Identitycol | Keyword::Rowguidcol => self.name_or_call(),
             _ if keyword.is_reserved() => Err(self.unexpected()),
             _ => self.name_or_call(),
         }
@@ -559,6 +576,8 @@ impl Parser<'_> {
             let word = match self.kind() {
                 // LEFT, RIGHT and the like are names of functions only.
                 Some(TokenKind::Word(word)) if self.is_symbol_ahead(1, "(") => word.clone(),
+                Some(TokenKind::Word(_)) if self.is_word(Keyword::Identitycol) => "$IDENTITY".to_owned(),
+                Some(TokenKind::Word(_)) if self.is_word(Keyword::Rowguidcol) => "$ROWGUID".to_owned(),
                 Some(TokenKind::Word(word)) if !self.is_reserved() || !parts.is_empty() => word.clone(),
                 Some(TokenKind::Quoted(name)) => name.clone(),
                 _ => return Err(self.unexpected()),

@@ -68,6 +68,8 @@ pub(crate) enum OptionPlace {
     Set,
     /// DROP INDEX.
     Drop,
+    /// ALTER COLUMN.
+    AlterColumn,
 }
 
 impl OptionPlace {
@@ -81,11 +83,15 @@ impl OptionPlace {
             OptionPlace::Reorganize => "ALTER INDEX REORGANIZE",
             OptionPlace::Set => "ALTER INDEX SET",
             OptionPlace::Drop => "DROP INDEX",
+            OptionPlace::AlterColumn => "ALTER TABLE ALTER COLUMN",
         }
     }
 
     /// Returns true if the statement has an option.
     fn has(self, option: &str) -> bool {
+        if self == OptionPlace::AlterColumn {
+            return option == "ONLINE";
+        }
         match option {
             "COMPRESSION_DELAY" => matches!(self, OptionPlace::CreateIndex | OptionPlace::Set),
             "COMPRESS_ALL_ROW_GROUPS" | "LOB_COMPACTION" => self == OptionPlace::Reorganize,

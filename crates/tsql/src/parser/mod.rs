@@ -19,6 +19,7 @@ mod for_clause;
 mod grouping;
 mod hints;
 mod index;
+mod label;
 mod merge;
 mod module;
 mod name;
@@ -47,16 +48,20 @@ use super::lexer::{Token, TokenKind, tokenize};
 use super::names::ObjectName;
 use crate::errors;
 use crate::sql_error::SqlError;
+use label::Labels;
 use name::{named, parts_of};
 
 /// Result of every parsing function.
 pub(crate) type Parsed<T> = Result<T, SqlError>;
 
-/// Nesting of expressions, queries and blocks beyond which a batch is refused (error 191), so that no text
-/// can exhaust the stack.
+/// Nesting of queries and blocks beyond which a batch is refused (error 191), so that no text can exhaust the stack.
 const DEPTH_MAX: usize = 64;
+/// Nesting of expressions, two for each pair of parentheses, that is read on the stack of the caller.
+const LEVELS_HERE: usize = 128;
+/// Bytes of the stack on which deeper ones are read. Only what is used of it takes memory.
+const DEEP_STACK_BYTES: usize = 256 << 20;
 /// Height of an expression beyond which a batch is refused in the same way: a chain such as `a + b + …` is as high as it is long.
-const HEIGHT_MAX: usize = 1000;
+const HEIGHT_MAX: usize = 1050;
 /// Set operators and branches of ELSE IF beyond which a batch is refused in the same way.
 const CHAIN_MAX: usize = 8192;
 /// Sources of one FROM beyond which a batch is refused in the same way: joins nest as deep as they are long.
@@ -131,6 +136,8 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
+    /// Expressions around the one that is being read.
+    levels: usize,
     /// The height of the highest expression that has been read at this depth.
     height: usize,
     /// Sources of the FROM that is being read.
@@ -143,6 +150,8 @@ pub(crate) struct Parser<'a> {
     in_change: bool,
     /// The variables that have been declared, in lower case: names are unique within a batch or a module, in whatever branch.
     declared: HashSet<String>,
+    /// The labels of the batch, and the statements that go to them.
+    labels: Labels,
     /// The name of the table whose columns are being read.
     table: ObjectName,
     /// The indexes among those columns.
@@ -158,12 +167,14 @@ impl<'a> Parser<'a> {
             tokens: tokenize(text, quoted_identifier)?,
             at: 0,
             depth: 0,
+            levels: 0,
             height: 0,
             sources: 0,
             windows: Vec::new(),
             change: None,
             in_change: false,
             declared: HashSet::new(),
+            labels: Labels::default(),
             table: ObjectName::default(),
             inline_indexes: Vec::new(),
             server: None,
@@ -345,6 +356,29 @@ impl<'a> Parser<'a> {
         })?;
         self.depth -= 1;
         Ok(result)
+    }
+
+    /// Runs `parse` for an expression within others, which may be very deep. Errors: 191.
+    pub(crate) fn level<T: Send>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T> + Send) -> Parsed<T> {
+        self.levels += 1;
+        let result = match self.levels {
+            LEVELS_HERE => self.on_deep_stack(parse),
+            levels if levels > 2 * HEIGHT_MAX => Err(self.too_deep()),
+            _ => parse(self),
+        };
+        self.levels -= 1;
+        result
+    }
+
+    /// Runs `parse` on a thread with a stack for expressions of any height that is allowed. Errors: 191 if there is no thread.
+    fn on_deep_stack<T: Send>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T> + Send) -> Parsed<T> {
+        let too_deep = self.too_deep();
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(DEEP_STACK_BYTES);
+            let Ok(running) = thread.spawn_scoped(scope, || parse(self)) else { return Err(too_deep) };
+            let stopped = |_| Err(SqlError::internal("the reader of a deep expression stopped"));
+            running.join().unwrap_or_else(stopped)
+        })
     }
 
     /// Runs `parse` for a part whose height counts by itself.

@@ -5,6 +5,7 @@ use super::{Parsed, Parser};
 use crate::ast::{
     Cache, CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, Statement, StatementKind,
 };
+use crate::expression::{Expr, Literal};
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
@@ -95,13 +96,22 @@ impl Parser<'_> {
     }
 
     fn procedure_definition(&mut self) -> Parsed<ModuleBody> {
-        let parameters = if matches!(self.kind(), Some(TokenKind::Variable(_))) {
+        let mut parameters = if matches!(self.kind(), Some(TokenKind::Variable(_))) {
             self.declarations()?
         } else if self.is_symbol("(") {
             self.parameters()?
         } else {
             Vec::new()
         };
+        // A bare word is a string as a default, as it is as an argument.
+        for parameter in &mut parameters {
+            if let Some(Expr::Column(parts)) = &mut parameter.value
+                && let [word] = parts.as_mut_slice()
+            {
+                let value = std::mem::take(word);
+                parameter.value = Some(Expr::Literal(Literal::Text { value, unicode: true }));
+            }
+        }
         self.module_options(&["ENCRYPTION", "RECOMPILE", "SCHEMABINDING"], true)?;
         self.accept_words(&[Keyword::For, Keyword::Replication]);
         self.expect_word(Keyword::As)?;

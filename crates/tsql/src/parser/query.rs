@@ -177,6 +177,14 @@ impl Parser<'_> {
                     self.advance();
                     Expr::Literal(crate::expression::Literal::Integer(digits))
                 }
+                Some(TokenKind::Decimal(digits)) => {
+                    self.advance();
+                    Expr::Literal(Literal::Decimal(digits))
+                }
+                Some(TokenKind::Float(digits)) => {
+                    self.advance();
+                    Expr::Literal(Literal::Float(digits))
+                }
                 Some(TokenKind::Variable(name)) => {
                     self.advance();
                     Expr::Variable(name)
@@ -228,6 +236,8 @@ impl Parser<'_> {
         let expr = self.expression()?;
         let alias = if self.accept_word(Keyword::As) || matches!(self.kind(), Some(TokenKind::Text { .. })) {
             Some(self.alias_word()?)
+        } else if self.at_label() {
+            None
         } else {
             self.accept_name()
         };
@@ -348,7 +358,8 @@ impl Parser<'_> {
             ahead += usize::from(
                 [Keyword::Loop, Keyword::Hash, Keyword::Merge]
                     .iter()
-                    .any(|hint| self.is_word_ahead(ahead, *hint)),
+                    .any(|hint| self.is_word_ahead(ahead, *hint))
+                    || self.is_bare_ahead(ahead, "REMOTE") && self.is_word_ahead(ahead + 1, Keyword::Join),
             );
             if self.is_word_ahead(ahead, Keyword::Join) {
                 self.at += ahead + 1;
@@ -385,6 +396,13 @@ impl Parser<'_> {
     fn source(&mut self) -> Parsed<TableSource> {
         if self.is_symbol("(") {
             return self.parenthesised_source();
+        }
+        // The escape of ODBC around an outer join.
+        if self.is_symbol("{") && self.is_bare_ahead(1, "OJ") {
+            self.at += 2;
+            let source = self.joined_source()?;
+            self.expect_symbol("}")?;
+            return Ok(source);
         }
         if self.is_word(Keyword::Openrowset) && self.is_symbol_ahead(1, "(") {
             return self.rowset_source();
@@ -456,10 +474,41 @@ impl Parser<'_> {
         if self.accept_word(Keyword::As) {
             return self.name().map(Some);
         }
-        if self.is_word(Keyword::Window) && self.is_word_ahead(2, Keyword::As) {
+        if self.is_word(Keyword::Window) && self.is_word_ahead(2, Keyword::As) || self.at_label() {
             return Ok(None);
         }
         Ok(self.accept_name())
+    }
+
+    /// Returns true within the first of two parentheses whose inner one holds a derived table: a name, a join or a
+    /// comma follows it, and not a set operator, ORDER BY or the end of the outer one.
+    fn at_parenthesised_join(&self) -> bool {
+        if !self.is_symbol("(") {
+            return false;
+        }
+        let mut depth = 0_usize;
+        let mut ahead = 0;
+        loop {
+            match self.kind_ahead(ahead) {
+                None => return false,
+                Some(TokenKind::Symbol("(")) => depth += 1,
+                Some(TokenKind::Symbol(")")) => depth -= 1,
+                Some(_) => {}
+            }
+            ahead += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+        match self.kind_ahead(ahead) {
+            Some(TokenKind::Quoted(_)) => true,
+            Some(TokenKind::Word(_)) => match self.keyword_ahead(ahead) {
+                Some(Keyword::As | Keyword::Join | Keyword::Inner | Keyword::Left | Keyword::Right) => true,
+                Some(Keyword::Full | Keyword::Cross | Keyword::Outer) => true,
+                keyword => !keyword.is_some_and(Keyword::is_reserved),
+            },
+            _ => false,
+        }
     }
 
     fn parenthesised_source(&mut self) -> Parsed<TableSource> {
@@ -479,7 +528,7 @@ impl Parser<'_> {
             let columns = self.names_in_parentheses()?;
             return self.turned(TableSource::Values { rows, alias, columns });
         }
-        if self.at_query() {
+        if self.at_query() && !self.at_parenthesised_join() {
             let query = Box::new(self.query()?);
             self.expect_symbol(")")?;
             let alias = self.table_alias()?.ok_or_else(|| self.unexpected())?;

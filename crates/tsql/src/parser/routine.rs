@@ -7,6 +7,7 @@ use super::name::unknown_server;
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
 use crate::ast::{Argument, CreateTable, Declaration, Execute, StatementKind};
+use crate::errors;
 use crate::expression::{Expr, Literal};
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
@@ -143,7 +144,18 @@ impl Parser<'_> {
     /// Parses a procedure's name and arguments.
     pub(crate) fn execute_procedure(&mut self, status: Option<String>) -> Parsed<StatementKind> {
         let line = self.line();
-        let (server, procedure) = self.remote_name()?;
+        let named_by = match self.kind().cloned() {
+            Some(TokenKind::Variable(name)) => {
+                self.advance();
+                Some(name)
+            }
+            _ => None,
+        };
+        let (server, procedure) = match &named_by {
+            None => self.remote_name()?,
+            Some(_) => (None, ObjectName::default()),
+        };
+        let numbered = self.procedure_number(&procedure)?;
         let mut arguments = Vec::new();
         if self.at_argument() {
             loop {
@@ -158,12 +170,28 @@ impl Parser<'_> {
         if let Some(server) = server {
             return Ok(StatementKind::Unsupported(Box::new(unknown_server(&server).at_line(line))));
         }
-        Ok(StatementKind::Execute(Execute { status, procedure, arguments }))
+        if let Some(error) = numbered {
+            return Ok(StatementKind::Unsupported(Box::new(error.at_line(line))));
+        }
+        Ok(StatementKind::Execute(Execute { status, procedure, named_by, arguments }))
+    }
+
+    /// Parses `;number` behind a procedure. Every procedure has the number 1; of another there is an error to raise
+    /// when it is called.
+    fn procedure_number(&mut self, procedure: &ObjectName) -> Parsed<Option<SqlError>> {
+        if !(self.is_symbol(";") && matches!(self.kind_ahead(1), Some(TokenKind::Integer(_)))) {
+            return Ok(None);
+        }
+        self.advance();
+        let number = self.unsigned()?;
+        let name = format!("{};{number}", procedure.name);
+        Ok((number != 1).then(|| errors::UNKNOWN_PROCEDURE.with([&name])))
     }
 
     fn at_argument(&self) -> bool {
         match self.kind() {
             None | Some(TokenKind::Symbol(_)) => self.is_symbol("-") || self.is_symbol("+"),
+            _ if self.at_label() => false,
             Some(TokenKind::Word(_)) => {
                 !self.is_reserved() || self.is_word(Keyword::Null) || self.is_word(Keyword::Default)
             }

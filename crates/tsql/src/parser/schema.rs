@@ -25,6 +25,27 @@ impl Parser<'_> {
         Ok(StatementKind::CreateSchema { name, elements })
     }
 
+    /// Parses the rest of ALTER SCHEMA.
+    pub(crate) fn alter_schema(&mut self) -> Parsed<StatementKind> {
+        let schema = self.name()?;
+        self.expect_bare("TRANSFER")?;
+        let line = self.line();
+        if self.is_symbol_ahead(1, "::") {
+            let class = self.any_word()?;
+            self.expect_symbol("::")?;
+            if class == "TYPE" {
+                return Err(SqlError::unsupported("ALTER SCHEMA … TRANSFER TYPE").at_line(line));
+            }
+            if class != "OBJECT" {
+                return Err(self.unexpected());
+            }
+        } else if self.is_bare_ahead(0, "XML") && self.is_bare_ahead(1, "SCHEMA") {
+            let what = "ALTER SCHEMA … TRANSFER XML SCHEMA COLLECTION";
+            return Err(SqlError::unsupported(what).at_line(line));
+        }
+        Ok(StatementKind::TransferObject { schema, name: self.local_name()? })
+    }
+
     fn schema_element(&mut self) -> Parsed<Option<Statement>> {
         let (start, line) = (self.at, self.line());
         let kind = if self.accept_words(&[Keyword::Create, Keyword::Table]) {

@@ -31,6 +31,7 @@ const NEXT_STATEMENTS: &[Keyword] = &[
     Keyword::Exec,
     Keyword::Execute,
     Keyword::Fetch,
+    Keyword::Goto,
     Keyword::If,
     Keyword::Insert,
     Keyword::Kill,
@@ -62,6 +63,7 @@ impl Parser<'_> {
         }
         self.statements_into(&mut statements, &[])?;
         self.expect_end()?;
+        self.check_labels()?;
         Ok(statements)
     }
 
@@ -70,7 +72,7 @@ impl Parser<'_> {
             Some(TokenKind::Quoted(_)) | Some(TokenKind::Symbol(".")) => true,
             Some(TokenKind::Word(word)) => {
                 let other = self.is_word(Keyword::Throw) || word.eq_ignore_ascii_case("GO");
-                !(other || self.is_reserved() || self.at_trigger_switch())
+                !(other || self.is_reserved() || self.at_trigger_switch() || self.at_label())
             }
             _ => false,
         }
@@ -111,6 +113,9 @@ impl Parser<'_> {
     fn statement_kind(&mut self) -> Parsed<StatementKind> {
         if self.is_word(Keyword::Select) || self.is_symbol("(") {
             return Ok(StatementKind::Query(Box::new(self.query()?)));
+        }
+        if self.at_label() {
+            return self.label();
         }
         let Some(keyword) = self.keyword_ahead(0) else { return Err(self.unexpected()) };
         match keyword {
@@ -162,6 +167,9 @@ impl Parser<'_> {
             Keyword::Dbcc => self.dbcc(),
             Keyword::Waitfor => {
                 self.advance();
+                if self.accept_bare("TIME") {
+                    return Ok(StatementKind::WaitForTime(self.expression()?));
+                }
                 self.expect_word(Keyword::Delay)?;
                 Ok(StatementKind::WaitForDelay(self.expression()?))
             }
@@ -181,9 +189,8 @@ impl Parser<'_> {
                 Ok(StatementKind::Nothing)
             }
             Keyword::Kill => self.kill(),
-            Keyword::Restore | Keyword::Goto | Keyword::Shutdown => {
-                Err(SqlError::unsupported(keyword.text()))
-            }
+            Keyword::Goto => self.go_to(),
+            Keyword::Restore | Keyword::Shutdown => Err(SqlError::unsupported(keyword.text())),
             Keyword::Enable | Keyword::Disable if self.at_trigger_switch() => self.switch_triggers(),
             _ => Err(self.unexpected()),
         }
@@ -200,7 +207,6 @@ impl Parser<'_> {
             Keyword::Restore,
             Keyword::Kill,
             Keyword::Shutdown,
-            Keyword::Goto,
         ];
         let head =
             self.tokens.get(start).and_then(|token| token.keyword).is_some_and(|head| heads.contains(&head));
@@ -246,6 +252,7 @@ impl Parser<'_> {
     fn at_expression(&self) -> bool {
         match self.kind() {
             None | Some(TokenKind::Symbol(";")) => false,
+            _ if self.at_label() => false,
             Some(TokenKind::Word(_)) => match self.keyword_ahead(0) {
                 Some(
                     Keyword::Case
@@ -334,14 +341,18 @@ impl Parser<'_> {
 
     fn try_catch(&mut self) -> Parsed<StatementKind> {
         let mut tried = Vec::new();
+        self.enter_tried();
         self.statements_into(&mut tried, &[Keyword::End])?;
+        self.leave_tried();
         self.expect_word(Keyword::End)?;
         self.expect_word(Keyword::Try)?;
         while self.accept_symbol(";") {}
         self.expect_word(Keyword::Begin)?;
         self.expect_word(Keyword::Catch)?;
         let mut caught = Vec::new();
+        self.enter_tried();
         self.statements_into(&mut caught, &[Keyword::End])?;
+        self.leave_tried();
         self.expect_word(Keyword::End)?;
         self.expect_word(Keyword::Catch)?;
         Ok(StatementKind::TryCatch { tried, caught })
@@ -357,23 +368,23 @@ impl Parser<'_> {
             return Ok(Some(name));
         }
         // COMMIT at the end of a batch is followed by nothing or by a statement, whose word is reserved.
-        Ok(if self.is_word(Keyword::Throw) { None } else { self.accept_name() })
+        Ok(if self.is_word(Keyword::Throw) || self.at_label() { None } else { self.accept_name() })
     }
 
     fn commit(&mut self) -> Parsed<StatementKind> {
         self.advance();
         if self.accept_word(Keyword::Tran) || self.accept_word(Keyword::Transaction) {
             self.transaction_name()?;
-            if self.accept_word(Keyword::With) {
-                // Each commit is on disk when it is answered.
-                self.expect_symbol("(")?;
-                self.expect_bare("DELAYED_DURABILITY")?;
-                self.expect_symbol("=")?;
-                self.switch()?;
-                self.expect_symbol(")")?;
-            }
-        } else {
-            self.accept_word(Keyword::Work);
+        } else if self.accept_word(Keyword::Work) {
+            return Ok(StatementKind::Commit);
+        }
+        if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
+            // Each commit is on disk when it is answered.
+            self.at += 2;
+            self.expect_bare("DELAYED_DURABILITY")?;
+            self.expect_symbol("=")?;
+            self.switch()?;
+            self.expect_symbol(")")?;
         }
         Ok(StatementKind::Commit)
     }
