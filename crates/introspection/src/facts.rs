@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use databases::catalogue::{
     DatabaseEntry, Directory, Module, Partitions, TableDefinition, UserType, same_name,
 };
+use databases::instance::application_locks::LockView;
 use databases::instance::counts::Counts;
 use databases::instance::kept_texts::KeptText;
 use databases::instance::loads::FinishedLoad;
@@ -89,6 +90,8 @@ pub struct Facts {
     pub spid: u16,
     /// The sessions that are logged in, this one included.
     pub sessions: Box<dyn Fn() -> Vec<OpenSession> + Send + Sync>,
+    /// Application locks as the session sees them; None outside of a session.
+    pub application_locks: Option<LockView>,
     /// `max degree of parallelism`.
     pub max_dop: u16,
     /// The texts whose parsed form is kept.
@@ -174,6 +177,7 @@ impl Facts {
             server: "bulkwire".to_string(),
             spid: 51,
             sessions: Box::new(Vec::new),
+            application_locks: None,
             max_dop: 0,
             kept_texts: Box::new(Vec::new),
             loads: Box::new(Vec::new),

@@ -17,6 +17,10 @@ pub trait Facts: fmt::Debug + Send + Sync {
     fn options(&self) -> i64;
     /// Returns the last rowversion value given out.
     fn row_version(&self) -> u64;
+    /// Returns the text of a message that users or the system have under a number.
+    fn message(&self, number: i64) -> Option<String> {
+        tsql::system_messages::find(number).map(|message| message.text.to_owned())
+    }
     /// Calls a function of the session, the server or the catalogue (`DB_NAME`, `OBJECT_ID`); `None` for an unknown
     /// name.
     ///

@@ -38,8 +38,8 @@ pub(crate) use execution::{
 pub use execution::{memory, running};
 pub(crate) use operator::{
     attentive, cross_joins, distinct_spread, extreme, first_of_group, grouping, guarded_filters, in_order,
-    lazy_logic, merge_joins, moving, one_input, parallel, pause, percentile, shift, unordered, window_keys,
-    window_twins,
+    lazy_logic, merge_joins, moving, one_input, parallel, pause, percentile, shift, unordered, until_error,
+    window_keys, window_twins,
 };
 pub use table::key_order;
 pub(crate) use table::{

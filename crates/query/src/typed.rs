@@ -12,13 +12,12 @@ use datafusion::logical_expr::{Expr, cast as arrow_cast, lit};
 use datafusion::physical_expr::create_physical_expr;
 use tds::{CodePage, Collation, Length, SqlType};
 
-use super::convert::{convert_in, in_code_page, length_limit, type_name};
+use super::convert::{convert_in, in_code_page, length_limit, refused};
 use super::datum::{Datum, data_type};
 use super::kernels::{ColumnForm, conversion};
 use super::scalar::{LONG_BYTES, Scalar, long_constant, sql_error_of};
 use super::types;
 use tsql::SqlError;
-use tsql::errors;
 
 /// A bound value: its expression, and its T-SQL type and properties.
 #[derive(Debug, Clone)]
@@ -153,7 +152,7 @@ impl Typed {
             return Ok(Typed::constant(Datum::Null, to.clone())?.collated(collation));
         }
         if !types::is_convertible(&self.sql_type, to) {
-            return Err(errors::NO_CONVERSION.with([&type_name(&self.sql_type), &type_name(to)]));
+            return Err(refused(&self.sql_type, to));
         }
         if let Some(value) = &self.constant {
             // A constant that cannot be converted fails when it is evaluated, not here: it may never be.

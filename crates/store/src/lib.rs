@@ -95,7 +95,7 @@ pub use engine::estimate::SavingsEstimate;
 pub use engine::file_groups::EngineFiles;
 pub use engine::global::commit_together;
 pub use engine::pages::{PageStatistics, ScanDetail};
-pub use engine::resources::{lock_usage, log_obstacle};
+pub use engine::resources::{lock_usage, log_obstacle, open_transactions};
 pub use engine::space::{AllocationUnitSpace, LogReuseWait, LogSpace};
 pub use engine::{Engine, MEMORY_CACHE_BYTES, Usage};
 pub use error::{EngineError, LockError};

@@ -100,6 +100,19 @@ impl Directory {
     }
 }
 
+/// The fixed roles of every database, and the schemas of their names, by their ids.
+pub const FIXED_ROLES: [(i32, &str); 9] = [
+    (16_384, "db_owner"),
+    (16_385, "db_accessadmin"),
+    (16_386, "db_securityadmin"),
+    (16_387, "db_ddladmin"),
+    (16_389, "db_backupoperator"),
+    (16_390, "db_datareader"),
+    (16_391, "db_datawriter"),
+    (16_392, "db_denydatareader"),
+    (16_393, "db_denydatawriter"),
+];
+
 impl DatabaseEntry {
     fn new(id: i32, name: &str) -> Self {
         let fixed = [(1, "dbo"), (2, "guest"), (3, "INFORMATION_SCHEMA"), (4, "sys")];

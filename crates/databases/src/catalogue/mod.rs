@@ -19,7 +19,7 @@ mod trigger;
 mod user_type;
 
 pub use definition_text::definition_text;
-pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry, UserMessage};
+pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, FIXED_ROLES, SchemaEntry, UserMessage};
 pub use extended_property::{ExtendedProperty, PropertyOwner, PropertyValue, property_of};
 pub use index_options::IndexOptions;
 pub use module::{

@@ -1,7 +1,7 @@
 //! Application locks: sp_getapplock and sp_releaseapplock.
 //!
-//! A lock is a name that an application chose, within a database. It is independent of tables, and deadlocks are not detected: a
-//! wait ends with its time-out or with the request.
+//! A lock is a name that an application chose, within a database. It is independent of tables. Sessions that wait for each other's
+//! names are found when the last of them begins to wait; a circle that goes through a table's lock too ends with a time-out.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -73,10 +73,18 @@ struct Held {
 
 type Resource = (String, String);
 
+/// What a session waits for.
+struct Wanted {
+    resource: Resource,
+    mode: Mode,
+}
+
 /// Application locks of a server.
 #[derive(Default)]
 pub struct ApplicationLocks {
     held: Mutex<HashMap<Resource, Vec<Held>>>,
+    /// Sessions that wait, by their numbers. It is locked after `held`.
+    waiting: Mutex<HashMap<u64, Wanted>>,
     released: Notify,
     next_holder: AtomicU64,
 }
@@ -98,6 +106,83 @@ pub enum Granted {
     AfterWaiting = 1,
     /// The lock was not granted in time.
     TimedOut = -1,
+    /// The sessions that hold the lock wait for this one.
+    Deadlock = -3,
+}
+
+/// The application locks as a session's functions see them.
+#[derive(Clone)]
+pub struct LockView {
+    locks: Arc<ApplicationLocks>,
+    id: u64,
+}
+
+impl LockView {
+    /// Returns the name of the mode in which the session holds a lock, as APPLOCK_MODE does.
+    pub fn mode(&self, database: &str, resource: &str, owner: Owner) -> &'static str {
+        let held = self.locks.held.lock();
+        let holders = held.get(&(database.to_string(), resource.to_string()));
+        let own = holders.into_iter().flatten().filter(|lock| lock.holder == self.id && lock.owner == owner);
+        let modes: Vec<Mode> = own.map(|lock| lock.mode).collect();
+        let has = |mode: Mode| modes.contains(&mode);
+        match () {
+            () if has(Mode::Exclusive) => "Exclusive",
+            () if has(Mode::Update) && has(Mode::IntentExclusive) => "*UpdateIntentExclusive",
+            () if has(Mode::Shared) && has(Mode::IntentExclusive) => "*SharedIntentExclusive",
+            () if has(Mode::Update) => "Update",
+            () if has(Mode::IntentExclusive) => "IntentExclusive",
+            () if has(Mode::Shared) => "Shared",
+            () if has(Mode::IntentShared) => "IntentShared",
+            () => "NoLock",
+        }
+    }
+
+    /// Returns true if the session would get a lock at once, as APPLOCK_TEST does.
+    pub fn is_free(&self, database: &str, resource: &str, mode: Mode) -> bool {
+        let held = self.locks.held.lock();
+        let holders = held.get(&(database.to_string(), resource.to_string()));
+        holders.into_iter().flatten().all(|other| other.holder == self.id || other.mode.goes_with(mode))
+    }
+}
+
+impl ApplicationLocks {
+    /// Returns true if one of those that hold a lock in a conflicting mode waits for `id`, directly or by way of others.
+    fn is_circle(&self, id: u64, resource: &Resource, mode: Mode) -> bool {
+        let held = self.held.lock();
+        let waiting = self.waiting.lock();
+        let blockers = |by: u64, resource: &Resource, mode: Mode| {
+            let holders = held.get(resource).map(Vec::as_slice).unwrap_or_default();
+            let others = holders.iter().filter(|other| other.holder != by && !other.mode.goes_with(mode));
+            others.map(|other| other.holder).collect::<Vec<u64>>()
+        };
+        let mut open = blockers(id, resource, mode);
+        let mut seen = Vec::new();
+        while let Some(blocker) = open.pop() {
+            if blocker == id {
+                return true;
+            }
+            if seen.contains(&blocker) {
+                continue;
+            }
+            seen.push(blocker);
+            if let Some(wanted) = waiting.get(&blocker) {
+                open.extend(blockers(blocker, &wanted.resource, wanted.mode));
+            }
+        }
+        false
+    }
+}
+
+/// A session's entry among those that wait; gone when it is dropped.
+struct Waiting<'a> {
+    locks: &'a ApplicationLocks,
+    id: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.locks.waiting.lock().remove(&self.id);
+    }
 }
 
 impl LockHolder {
@@ -105,6 +190,11 @@ impl LockHolder {
     pub fn new(locks: &Arc<ApplicationLocks>) -> LockHolder {
         let id = locks.next_holder.fetch_add(1, Ordering::Relaxed);
         LockHolder { locks: Arc::clone(locks), id, in_transaction: false }
+    }
+
+    /// Returns the locks as the session's functions see them.
+    pub fn view(&self) -> LockView {
+        LockView { locks: Arc::clone(&self.locks), id: self.id }
     }
 
     /// Takes a lock. `patience` is how long to wait; None for ever.
@@ -122,15 +212,23 @@ impl LockHolder {
     ) -> Result<Granted, SqlError> {
         self.in_transaction |= owner == Owner::Transaction;
         let begun = Instant::now();
-        let mut waited = false;
         let locks = Arc::clone(&self.locks);
+        let key = (database.to_string(), resource.to_string());
+        let mut waited = None;
         loop {
             // Created before the look, so that no release falls between the two.
             let released = locks.released.notified();
             if self.try_take(database, resource, mode, owner) {
-                return Ok(if waited { Granted::AfterWaiting } else { Granted::AtOnce });
+                return Ok(if waited.is_some() { Granted::AfterWaiting } else { Granted::AtOnce });
             }
-            waited = true;
+            if waited.is_none() {
+                locks.waiting.lock().insert(self.id, Wanted { resource: key.clone(), mode });
+                waited = Some(Waiting { locks: &locks, id: self.id });
+            }
+            // Who closes a circle is the one to give way.
+            if locks.is_circle(self.id, &key, mode) {
+                return Ok(Granted::Deadlock);
+            }
             let wait = async {
                 match patience {
                     None => {

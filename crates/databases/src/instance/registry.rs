@@ -38,6 +38,8 @@ pub struct OpenSession {
 pub struct Activity {
     /// A request runs.
     pub is_running: AtomicBool,
+    /// The statement that runs or has run last: its place in [`COMMANDS`].
+    pub command: AtomicU8,
     /// Start of the last request: ticks of 100 ns since 0001-01-01 UTC.
     pub request_began: AtomicI64,
     /// End of the last request, in the same ticks as its start.
@@ -51,6 +53,26 @@ pub struct Activity {
     /// Waits of the session, and the one that is going on.
     pub waits: Arc<SessionWaits>,
 }
+
+/// Statements as `sys.dm_exec_requests.command` names them; the first stands for all others.
+pub const COMMANDS: [&str; 16] = [
+    "",
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "MERGE",
+    "BULK INSERT",
+    "WAITFOR",
+    "EXECUTE",
+    "BEGIN TRANSACTION",
+    "COMMIT TRANSACTION",
+    "ROLLBACK TRANSACTION",
+    "CREATE TABLE",
+    "CREATE INDEX",
+    "ALTER TABLE",
+    "TRUNCATE TABLE",
+];
 
 /// SET options as `sys.dm_exec_sessions` shows them.
 #[derive(Debug, Clone, Copy)]
@@ -153,6 +175,11 @@ impl Place {
         self.activity.is_running.store(runs, Ordering::Relaxed);
     }
 
+    /// Publishes the statement that begins, by its place in [`COMMANDS`].
+    pub fn note_command(&self, command: u8) {
+        self.activity.command.store(command, Ordering::Relaxed);
+    }
+
     /// Publishes the isolation level and the depth of transactions.
     pub fn note_transaction(&self, isolation_level: u8, transactions: u32) {
         self.activity.isolation_level.store(isolation_level, Ordering::Relaxed);
@@ -179,6 +206,7 @@ impl Sessions {
             client: login.client.clone(),
             activity: Arc::new(Activity {
                 is_running: AtomicBool::new(false),
+                command: AtomicU8::new(0),
                 request_began: AtomicI64::new(now),
                 request_ended: AtomicI64::new(now),
                 isolation_level: AtomicU8::new(isolation_level::READ_COMMITTED),

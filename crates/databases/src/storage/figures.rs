@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use store::catalogue::Table;
 use store::page::{PageId, UnitId};
 use store::{
-    AllocationUnitSpace, CacheCounts, Compression, Engine, EngineError, PageStatistics, SavingsEstimate,
-    ScanDetail, Snapshot, WaitCount,
+    AllocationUnitSpace, CacheCounts, Compression, Engine, EngineError, LockMode, PageStatistics,
+    SavingsEstimate, ScanDetail, Snapshot, WaitCount, open_transactions,
 };
 
 use crate::catalogue::{TableDefinition, name_key, store_key};
@@ -83,6 +83,17 @@ pub fn all_caches(caches: impl Iterator<Item = CacheCounts>) -> Option<CacheCoun
     })
 }
 
+/// The transaction that has been open longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OldestTransaction {
+    /// Its session.
+    pub session: u16,
+    /// Its beginning, in ticks of 100 ns since 0001-01-01 UTC.
+    pub since: i64,
+    /// File, block and record of its first record in the log, if it has one.
+    pub first: Option<(u32, u32, u16)>,
+}
+
 /// Index of a table that pages belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexPages<'t> {
@@ -127,6 +138,25 @@ impl Figures {
     /// Returns the session of a transaction; None: it is over, or the engine's own.
     pub fn session_of(&self, transaction: u64) -> Option<u16> {
         self.owners.of(transaction)
+    }
+
+    /// Returns the session's transaction that has been open longest of those that have changed something.
+    pub fn oldest_transaction(&self) -> Option<OldestTransaction> {
+        let logged = open_transactions(&self.engine);
+        // Rows may wait for their end in the transaction, whose lock says already that it changes something.
+        let changes = |mode: LockMode| {
+            matches!(mode, LockMode::IX | LockMode::SIX | LockMode::X | LockMode::BU | LockMode::SchM)
+        };
+        let locks = self.engine.locks().into_iter().filter(|lock| changes(lock.mode));
+        let open =
+            logged.iter().map(|(transaction, _)| *transaction).chain(locks.map(|lock| lock.transaction));
+        let all = open.filter_map(|transaction| {
+            let (session, since) = self.owners.began(transaction)?;
+            let first = logged.iter().find(|(logged, _)| *logged == transaction);
+            let first = first.map(|(_, first)| (first.file, first.block, first.record));
+            Some(OldestTransaction { session, since, first })
+        });
+        all.min_by_key(|open| open.since)
     }
 
     /// Lists the tables of the database, modules among them, and in master the catalogue of databases.

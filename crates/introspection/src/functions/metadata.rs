@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use databases::catalogue::{
-    ColumnDefinition, Identity, KeyConstraint, ModuleDefinition, ModuleKind, TableDefinition, same_name,
+    ColumnDefinition, FIXED_ROLES, Identity, KeyConstraint, ModuleDefinition, ModuleKind, TableDefinition,
+    same_name,
 };
 use query::functions::function::{Call, Function, ValueKernel};
 use query::functions::{long_text, name_type, strict};
@@ -117,8 +118,11 @@ fn schema_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     }
     lookup(call, SqlType::Int, name_type(), |facts, value| {
         let schemas = &facts.current()?.schemas;
-        let schema = schemas.iter().find(|schema| Some(i64::from(schema.id)) == value.as_int())?;
-        Some(Datum::Text(schema.name.clone()))
+        let wanted = value.as_int()?;
+        let schema = schemas.iter().find(|schema| i64::from(schema.id) == wanted);
+        let role = || FIXED_ROLES.iter().find(|(id, _)| i64::from(*id) == wanted);
+        let name = schema.map(|schema| schema.name.clone()).or_else(|| Some(role()?.1.to_owned()));
+        name.map(Datum::Text)
     })
 }
 
@@ -127,7 +131,10 @@ fn schema_id(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
         return Typed::constant(Datum::Int(1), SqlType::Int);
     }
     lookup(call, name_type(), SqlType::Int, |facts, value| {
-        Some(Datum::Int(i64::from(facts.current()?.schema(value.as_text()?)?.id)))
+        let name = value.as_text()?;
+        let own = facts.current()?.schema(name).map(|schema| schema.id);
+        let role = || FIXED_ROLES.iter().find(|(_, role)| same_name(role, name)).map(|(id, _)| *id);
+        own.or_else(role).map(|id| Datum::Int(i64::from(id)))
     })
 }
 

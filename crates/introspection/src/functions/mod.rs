@@ -1,5 +1,6 @@
 //! The functions that know the session, the server and the catalogue.
 
+mod application_locks;
 mod collation_property;
 mod metadata;
 mod system;
@@ -49,6 +50,12 @@ impl query::Facts for Facts {
 
     fn row_version(&self) -> u64 {
         self.row_version
+    }
+
+    fn message(&self, number: i64) -> Option<String> {
+        let own = self.directory.messages.iter().find(|message| i64::from(message.number) == number);
+        let text = own.map(|message| message.text.clone());
+        text.or_else(|| tsql::system_messages::find(number).map(|message| message.text.to_owned()))
     }
 
     fn function(self: Arc<Self>, name: &str, arguments: &[Typed]) -> Result<Option<Typed>, SqlError> {

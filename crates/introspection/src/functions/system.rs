@@ -1,7 +1,7 @@
 //! Functions that know the server, the session and the catalogue.
 
 use databases::catalogue;
-use databases::catalogue::same_name;
+use databases::catalogue::{FIXED_ROLES, same_name};
 use query::Typed;
 use query::datum::{Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use query::functions::function::{Call, Function, ValueKernel};
@@ -11,6 +11,7 @@ use tsql::SqlError;
 use tsql::errors;
 
 use crate::facts::Facts;
+use crate::functions::application_locks;
 use crate::functions::collation_property;
 use crate::functions::metadata::{lookup, of_session, pair};
 use crate::system_views;
@@ -38,6 +39,13 @@ pub(super) const FUNCTIONS: &[Function<ValueKernel<Facts>>] = &[
     }),
     of_session("CURSOR_STATUS", &["scope", "cursor"], "smallint", cursor_status),
     of_session("GETANSINULL", &[], "int", |_| number(1, SqlType::Int)).optional(&["database"]),
+    of_session("APPLOCK_MODE", &["principal", "resource", "owner"], "nvarchar(32)", application_locks::mode),
+    of_session(
+        "APPLOCK_TEST",
+        &["principal", "resource", "mode", "owner"],
+        "smallint",
+        application_locks::test,
+    ),
     of_session("HOST_NAME", &[], "nvarchar(128)", |call| text(&call.facts.host)),
     of_session("HOST_ID", &[], "nvarchar(128)", |_| text("0")),
     of_session("APP_NAME", &[], "nvarchar(128)", |call| text(&call.facts.application)),
@@ -219,12 +227,18 @@ fn cursor_status(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
 /// The users of every database, by their numbers.
 const USERS: [&str; 5] = ["public", "dbo", "guest", "INFORMATION_SCHEMA", "sys"];
 
+/// The users and roles of every database with their ids.
+fn users() -> impl Iterator<Item = (i64, &'static str)> {
+    (0..).zip(USERS).chain(FIXED_ROLES.map(|(id, name)| (i64::from(id), name)))
+}
+
 fn user_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     if call.arguments.is_empty() {
         return text("dbo");
     }
     lookup(call, SqlType::Int, name_type(), |_, value| {
-        let user = USERS.get(usize::try_from(value.as_int()?).ok()?)?;
+        let wanted = value.as_int()?;
+        let (_, user) = users().find(|(id, _)| *id == wanted)?;
         Some(Datum::Text(user.to_string()))
     })
 }
@@ -235,8 +249,7 @@ fn user_id(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     }
     lookup(call, name_type(), SqlType::Int, |_, value| {
         let name = value.as_text()?;
-        let id = USERS.iter().position(|user| same_name(user, name))?;
-        i64::try_from(id).ok().map(Datum::Int)
+        users().find(|(_, user)| same_name(user, name)).map(|(id, _)| Datum::Int(id))
     })
 }
 

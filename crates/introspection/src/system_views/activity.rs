@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use databases::catalogue::TableDefinition;
+use databases::instance::registry::{Activity, COMMANDS};
 use databases::storage::{Figures, all_caches, file_id, waits_by_type};
 use query::Datum;
 use store::{LockRow, LockStatus, Resource, ServiceTier, WaitType, lock_usage};
@@ -363,6 +364,11 @@ fn waiting_tasks(context: &Context<'_>, view: &mut View) {
     }
 }
 
+/// Returns the command of a session's statement.
+fn command(activity: &Activity) -> Datum {
+    text(COMMANDS.get(usize::from(activity.command.load(Ordering::Relaxed))).unwrap_or(&""))
+}
+
 /// Lists the session's own request, those of others that wait for locks, and all others that run.
 fn requests(context: &Context<'_>, view: &mut View) {
     let facts = context.facts;
@@ -375,6 +381,7 @@ fn requests(context: &Context<'_>, view: &mut View) {
         ("database_id", current),
         ("open_transaction_count", Datum::Int(facts.transaction_count)),
     ]);
+    let others = (facts.sessions)();
     let mut shown = vec![facts.spid];
     for LockWaiter { session, lock, of, blocker } in
         waiters(context).filter(|waiter| waiter.session != facts.spid)
@@ -387,6 +394,13 @@ fn requests(context: &Context<'_>, view: &mut View) {
             // Time at which the lock was asked for; the time of the request is not kept.
             ("start_time", Datum::Moment(since)),
             ("status", text("suspended")),
+            (
+                "command",
+                others
+                    .iter()
+                    .find(|other| other.spid == session)
+                    .map_or(text(""), |other| command(&other.activity)),
+            ),
             ("database_id", Datum::Int(database)),
             ("blocking_session_id", blocker.map_or(Datum::Int(0), int)),
             ("wait_type", text(lock.mode.wait_name())),
@@ -397,8 +411,7 @@ fn requests(context: &Context<'_>, view: &mut View) {
             ("transaction_id", Datum::Int(lock.transaction as i64)),
         ]);
     }
-    let sessions = (facts.sessions)();
-    for session in sessions.iter().filter(|session| !shown.contains(&session.spid)) {
+    for session in others.iter().filter(|session| !shown.contains(&session.spid)) {
         let activity = &session.activity;
         if !activity.is_running.load(Ordering::Relaxed) {
             continue;
@@ -409,6 +422,7 @@ fn requests(context: &Context<'_>, view: &mut View) {
             ("session_id", int(session.spid)),
             ("start_time", Datum::Moment(activity.request_began.load(Ordering::Relaxed))),
             ("status", text(if now.is_some() { "suspended" } else { "running" })),
+            ("command", command(activity)),
             // The database in which the session works is not kept.
             ("database_id", int(0)),
             ("wait_type", now.map_or(Datum::Null, |(wait, _)| text(wait.name()))),

@@ -337,7 +337,7 @@ fn indexes(context: &Context<'_>, view: &mut View) {
             ]);
         };
         if !table.is_clustered() {
-            add(0, text(&table.name), 0, false);
+            add(0, Datum::Null, 0, false);
         }
         for key in &table.keys {
             add(key.index_id, text(&key.name), key.columns.len(), true);

@@ -88,7 +88,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::empty("hash_indexes", "object_id int!\nname sysname\nindex_id int!\nbucket_count int!"),
     Entry::empty(
         "periods",
-        "name sysname\nperiod_type tinyint!\nobject_id int!\nstart_column_id int!\nend_column_id int!",
+        "name sysname\nperiod_type tinyint!\nperiod_type_desc nvarchar(60)\nobject_id int!\nstart_column_id int!\nend_column_id int!",
     ),
 ];
 

@@ -8,9 +8,10 @@ use tsql::parse_expression;
 use crate::system_views::constraints::referenced_key;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::modules;
+use crate::system_views::user_types;
 use crate::view::{View, int, optional, text};
 use databases::catalogue::definition_text;
-use databases::catalogue::{TableDefinition, same_name};
+use databases::catalogue::{FIXED_ROLES, TableDefinition, same_name};
 use query::system_types::{max_length, precision, scale, system_type};
 
 const TABLES: &str = "
@@ -155,6 +156,13 @@ pub(super) const ENTRIES: &[Entry] = &[
                 ("SCHEMA_OWNER", text(if schema.id <= 4 { &schema.name } else { "dbo" })),
             ]);
         }
+        for (_, name) in FIXED_ROLES {
+            view.add([
+                ("CATALOG_NAME", text(context.database)),
+                ("SCHEMA_NAME", text(name)),
+                ("SCHEMA_OWNER", text(name)),
+            ]);
+        }
     }),
     Entry::standard("TABLE_CONSTRAINTS", TABLE_CONSTRAINTS, table_constraints),
     Entry::standard("CONSTRAINT_COLUMN_USAGE", CONSTRAINT_COLUMN_USAGE, constraint_column_usage),
@@ -205,7 +213,8 @@ fn columns(context: &Context<'_>, view: &mut View) {
                 ("CHARACTER_SET_NAME", character_set),
                 ("COLLATION_NAME", collation.map_or(Datum::Null, |name| text(&name.to_string()))),
             ]);
-            if let Some((schema, name)) = column.alias.as_deref().and_then(|alias| alias.split_once('.')) {
+            let alias = column.alias.as_deref().filter(|alias| *alias != user_types::SYSNAME);
+            if let Some((schema, name)) = alias.and_then(|alias| alias.split_once('.')) {
                 view.set("DOMAIN_CATALOG", text(&table.database));
                 view.set("DOMAIN_SCHEMA", text(schema));
                 view.set("DOMAIN_NAME", text(name));

@@ -1,5 +1,6 @@
 //! The catalogue views: `sys.*` and `INFORMATION_SCHEMA.*`, made from the definitions when they are asked for.
 
+mod absent;
 mod activity;
 mod activity_of_sessions;
 mod columns;
@@ -65,6 +66,7 @@ const VIEWS: &[&[Entry]] = &[
     time_zones::ENTRIES,
     standard_routines::ENTRIES,
     activity_of_sessions::ENTRIES,
+    absent::ENTRIES,
 ];
 
 impl<'a> Context<'a> {

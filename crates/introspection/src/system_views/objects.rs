@@ -1,6 +1,6 @@
 //! Tables and everything else that has an `object_id`.
 
-use databases::catalogue::TableDefinition;
+use databases::catalogue::{FIXED_ROLES, TableDefinition};
 use query::Datum;
 
 use crate::system_views::entry::{Context, Entry};
@@ -156,6 +156,9 @@ pub(super) const ENTRIES: &[Entry] = &[
                 ("schema_id", int(schema.id)),
                 ("principal_id", int(owner)),
             ]);
+        }
+        for (id, name) in FIXED_ROLES {
+            view.add([("name", text(name)), ("schema_id", int(id)), ("principal_id", int(id))]);
         }
     }),
 ];

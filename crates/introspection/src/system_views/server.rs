@@ -8,10 +8,11 @@ use crate::system_views::entry::{Context, Entry};
 use crate::system_views::log;
 use crate::system_views::user_types;
 use crate::view::{View, bit, int, moment, optional, text};
-use databases::catalogue::DEFAULT_COLLATION;
+use databases::catalogue::{DEFAULT_COLLATION, FIXED_ROLES};
 use databases::instance::login::ClientConnection;
 use databases::instance::registry::SessionOptions;
 use query::system_types::SYSTEM_TYPES;
+use tsql::system_messages::MESSAGES;
 
 const DATABASES: &str = "
     name sysname!
@@ -246,9 +247,24 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("sql_logins", SERVER_PRINCIPALS, logins),
     Entry::empty("database_role_members", "role_principal_id int!\nmember_principal_id int!"),
     Entry::empty("server_role_members", "role_principal_id int!\nmember_principal_id int!"),
-    Entry::empty(
+    Entry::new(
         "database_permissions",
         "class tinyint!\nclass_desc nvarchar(60)\nmajor_id int!\nminor_id int!\ngrantee_principal_id int!\ngrantor_principal_id int!\ntype char(4)!\npermission_name nvarchar(128)\nstate char(1)!\nstate_desc nvarchar(60)",
+        |_, view| {
+            // The owner may connect; no other user is granted anything.
+            view.add([
+                ("class", int(0)),
+                ("class_desc", text("DATABASE")),
+                ("major_id", int(0)),
+                ("minor_id", int(0)),
+                ("grantee_principal_id", int(1)),
+                ("grantor_principal_id", int(1)),
+                ("type", text("CO  ")),
+                ("permission_name", text("CONNECT")),
+                ("state", text("G")),
+                ("state_desc", text("GRANT")),
+            ]);
+        },
     ),
     Entry::new("configurations", CONFIGURATIONS, configurations),
     Entry::new("dm_exec_sessions", SESSIONS, sessions),
@@ -286,6 +302,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         "messages",
         "message_id int!\nlanguage_id smallint! = 1033\nseverity tinyint\nis_event_logged bit!\ntext nvarchar(2048)!",
         |context, view| {
+            for message in MESSAGES {
+                view.add([
+                    ("message_id", int(message.number)),
+                    ("severity", int(message.severity)),
+                    ("is_event_logged", bit(false)),
+                    ("text", text(message.text)),
+                ]);
+            }
             for message in &context.facts.directory.messages {
                 view.add([
                     ("message_id", int(message.number)),
@@ -383,9 +407,9 @@ fn database_principals(_: &Context<'_>, view: &mut View) {
         ("guest", 2, "S", "SQL_USER", Some("guest")),
         ("INFORMATION_SCHEMA", 3, "S", "SQL_USER", None),
         ("sys", 4, "S", "SQL_USER", None),
-        ("db_owner", 16384, "R", "DATABASE_ROLE", None),
     ];
-    for (name, id, letter, description, schema) in principals {
+    let roles = FIXED_ROLES.map(|(id, name)| (name, id, "R", "DATABASE_ROLE", None));
+    for (name, id, letter, description, schema) in principals.into_iter().chain(roles) {
         view.add([
             ("name", text(name)),
             ("principal_id", int(id)),

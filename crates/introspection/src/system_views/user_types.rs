@@ -96,9 +96,16 @@ pub(super) fn objects(context: &Context<'_>, view: &mut View) {
     }
 }
 
+/// The system's own alias type, as columns keep it, and its `user_type_id`.
+pub(super) const SYSNAME: &str = "sys.sysname";
+const SYSNAME_ID: i32 = 256;
+
 /// Returns the `user_type_id` of a column: of its alias type, or else of the system's.
 pub(super) fn id_of_column(types: &[UserType], column: &ColumnDefinition) -> Datum {
     let alias = column.alias.as_deref();
+    if alias == Some(SYSNAME) {
+        return int(SYSNAME_ID);
+    }
     let found = alias.and_then(|alias| types.iter().find(|found| same_name(&found.qualified_name(), alias)));
     int(found.map_or(system_type(&column.sql_type).user_type_id, |found| found.id))
 }

@@ -257,6 +257,9 @@ impl Binder<'_> {
             return Ok(Some(above.clone()));
         }
         match (expr, &bound.expr) {
+            (Ast::Column(_), Expr::Column(_)) if self.is_uncomputed.get() => {
+                Typed::constant(Datum::Null, bound.sql_type).map(Some)
+            }
             (Ast::Column(parts), Expr::Column(_)) => {
                 let name = match parts.len() {
                     1 => qualified_rows(parts, grouping.below),

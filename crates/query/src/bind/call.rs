@@ -13,7 +13,7 @@ use super::super::typed::{Typed, call_with};
 use super::super::{Datum, TableFunction};
 use super::for_clause::is_json;
 use super::scope::ScopeColumn;
-use super::value::{choose, coalesce, never_computed};
+use super::value::{choose, coalesce, never_computed, truth_of};
 use super::{Binder, Scope};
 use tsql::errors;
 use tsql::expression::{Comparison, Expr as Ast, FunctionCall, Literal};
@@ -144,7 +144,11 @@ fn written_call(
             coalesce(values)
         }
         Written::IsNull => {
-            let [value, other] = bound_arguments(binder, call, scope)?;
+            let [value, other] = call.arguments.as_slice() else { return Err(arguments_missing(call)) };
+            let value = binder.value(value, scope)?;
+            let is_known = value.constant.as_ref().is_some_and(|constant| !constant.is_null());
+            let other =
+                if is_known { never_computed(binder, other, scope)? } else { binder.value(other, scope)? };
             // The type is the first one's, unlike COALESCE.
             let sql_type = if value.untyped_null { other.sql_type.clone() } else { value.sql_type.clone() };
             let (value, other) = (value.cast(&sql_type)?, other.cast(&sql_type)?);
@@ -156,7 +160,11 @@ fn written_call(
             Ok(typed)
         }
         Written::NullIf => {
-            let [value, other] = bound_arguments(binder, call, scope)?;
+            let [value, other] = call.arguments.as_slice() else { return Err(arguments_missing(call)) };
+            let value = binder.value(value, scope)?;
+            let is_null = value.constant.as_ref().is_some_and(Datum::is_null);
+            let other =
+                if is_null { never_computed(binder, other, scope)? } else { binder.value(other, scope)? };
             if value.untyped_null {
                 let text = "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first argument has to be known.";
                 return Err(SqlError::new(4151, 16, 1, text));
@@ -171,7 +179,12 @@ fn written_call(
                 return Err(arguments_missing(call));
             };
             let condition = binder.condition(condition, scope)?;
-            choose(vec![condition], vec![binder.value(then, scope)?, binder.value(otherwise, scope)?])
+            let (then, otherwise) = match scope.grouping.and(truth_of(&condition)) {
+                Some(true) => (binder.value(then, scope)?, never_computed(binder, otherwise, scope)?),
+                Some(false) => (never_computed(binder, then, scope)?, binder.value(otherwise, scope)?),
+                None => (binder.value(then, scope)?, binder.value(otherwise, scope)?),
+            };
+            choose(vec![condition], vec![then, otherwise])
         }
         Written::Choose => {
             let mut values = argument_values(binder, &call.arguments, scope)?.into_iter();
@@ -273,12 +286,4 @@ fn argument_values(
     scope: &Scope<'_>,
 ) -> Result<Vec<Typed>, SqlError> {
     expressions.iter().map(|expr| binder.value(expr, scope)).collect()
-}
-
-fn bound_arguments<const N: usize>(
-    binder: &Binder<'_>,
-    call: &FunctionCall,
-    scope: &Scope<'_>,
-) -> Result<[Typed; N], SqlError> {
-    argument_values(binder, &call.arguments, scope)?.try_into().map_err(|_| arguments_missing(call))
 }

@@ -14,6 +14,7 @@ use super::super::size::{check_repeated, check_subquery};
 use super::super::typed::{Typed, call_with, common_collation};
 use super::super::types::{common_type, is_convertible, is_text};
 use super::clause::{Clause, misplaced_aggregate};
+use super::value::{is_not_grouped, truth_of, uncomputed};
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
 use tsql::errors;
@@ -24,8 +25,14 @@ impl Binder<'_> {
     /// Binds a condition: true, false or unknown. Errors: 4145 for a plain value.
     pub fn condition(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         match expr {
-            Ast::And(left, right) => Ok(self.condition(left, scope)?.and(self.condition(right, scope)?)),
-            Ast::Or(left, right) => Ok(self.condition(left, scope)?.or(self.condition(right, scope)?)),
+            Ast::And(left, right) => {
+                let (left, right) = both(self, left, right, false, scope)?;
+                Ok(left.and(right))
+            }
+            Ast::Or(left, right) => {
+                let (left, right) = both(self, left, right, true, scope)?;
+                Ok(left.or(right))
+            }
             Ast::Not(inner) => Ok(Expr::Not(Box::new(self.condition(inner, scope)?))),
             Ast::Compare(left, comparison, right)
                 if matches!(comparison, Comparison::Equal | Comparison::NotEqual)
@@ -133,6 +140,32 @@ impl Binder<'_> {
             })
             .collect();
         Ok((with_plan(bound.plan), columns))
+    }
+}
+
+/// Binds two conditions of AND or OR. Where a constant decides, which for AND is false and for OR true, the other one may
+/// be about columns that are not grouped.
+fn both(
+    binder: &Binder<'_>,
+    left: &Ast,
+    right: &Ast,
+    deciding: bool,
+    scope: &Scope<'_>,
+) -> Result<(Expr, Expr), SqlError> {
+    let may_be_dead = |bound: &Result<Expr, SqlError>| {
+        scope.grouping.is_some() && bound.as_ref().err().is_some_and(is_not_grouped)
+    };
+    let (first, second) = (binder.condition(left, scope), binder.condition(right, scope));
+    let decides =
+        |bound: &Result<Expr, SqlError>| bound.as_ref().is_ok_and(|bound| truth_of(bound) == Some(deciding));
+    match (first, second) {
+        (first, second) if decides(&first) && may_be_dead(&second) => {
+            Ok((first?, uncomputed(binder, || binder.condition(right, scope))?))
+        }
+        (first, second) if decides(&second) && may_be_dead(&first) => {
+            Ok((uncomputed(binder, || binder.condition(left, scope))?, second?))
+        }
+        (first, second) => Ok((first?, second?)),
     }
 }
 

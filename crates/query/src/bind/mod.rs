@@ -178,6 +178,8 @@ pub struct Binder<'e> {
     database: RefCell<Option<String>>,
     /// The schema of the view whose query is being bound, if it is not the usual one.
     schema: RefCell<Option<String>>,
+    /// The expression that is being bound is never computed: its columns need not be grouped.
+    pub(super) is_uncomputed: Cell<bool>,
 }
 
 /// Name and columns of a recursive common table, and the rows of the turn before.
@@ -205,6 +207,7 @@ impl<'e> Binder<'e> {
             arguments: RefCell::new(None),
             database: RefCell::new(None),
             schema: RefCell::new(None),
+            is_uncomputed: Cell::new(false),
         }
     }
 

@@ -206,14 +206,26 @@ fn case_value(
 
 /// Binds a value of which only the type counts: it need not be grouped by.
 pub(super) fn never_computed(binder: &Binder<'_>, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-    let bound = binder.value(expr, scope);
-    match (bound, scope.grouping) {
-        (Err(error), Some(grouping)) if error.number == 8120 => {
-            let value = binder.value(expr, grouping.below)?;
+    match binder.value(expr, scope) {
+        Err(error) if scope.grouping.is_some() && is_not_grouped(&error) => {
+            let value = uncomputed(binder, || binder.value(expr, scope))?;
             Typed::constant(Datum::Null, value.sql_type)
         }
-        (bound, _) => bound,
+        bound => bound,
     }
+}
+
+/// Binds an expression that is never computed, of which only the type counts.
+pub(super) fn uncomputed<T>(binder: &Binder<'_>, bind: impl FnOnce() -> T) -> T {
+    let before = binder.is_uncomputed.replace(true);
+    let result = bind();
+    binder.is_uncomputed.set(before);
+    result
+}
+
+/// Returns true for the errors of a column that is neither grouped nor aggregated.
+pub(super) fn is_not_grouped(error: &SqlError) -> bool {
+    matches!(error.number, 8120 | 8121 | 8127)
 }
 
 /// Binds a query as a value: NULL for no row, error 512 for several.
@@ -338,7 +350,7 @@ fn is_null(value: &Typed) -> bool {
 }
 
 /// Evaluates a condition of constants; `None` if it has other parts.
-fn truth_of(condition: &Expr) -> Option<bool> {
+pub(super) fn truth_of(condition: &Expr) -> Option<bool> {
     let unknown = |part: &Expr| {
         Ok(!matches!(
             part,

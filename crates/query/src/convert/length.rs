@@ -1,6 +1,7 @@
 //! Lengths of texts and binary values: cutting and padding.
 
 use tds::{Length, SqlType};
+use tsql::SqlError;
 
 /// Returns the length limit of a character or binary type in its own units; `None` for (max) and the old large types.
 pub fn length_limit(sql_type: &SqlType) -> Option<usize> {
@@ -33,6 +34,23 @@ pub fn cut_text(text: &str, sql_type: &SqlType, limit: usize) -> String {
         end = at + ch.len_utf8();
     }
     text.get(..end).unwrap_or_default().to_string()
+}
+
+/// Cuts `text` like [`cut_text`]. Errors: 40515 if the cut would leave half of a surrogate pair, which no text here can hold.
+pub fn cut_whole(text: &str, sql_type: &SqlType, limit: usize) -> Result<String, SqlError> {
+    let cut = cut_text(text, sql_type, limit);
+    let is_half = sql_type.is_unicode() && cut.len() < text.len() && cut.encode_utf16().count() < limit;
+    if is_half { Err(half_of_pair()) } else { Ok(cut) }
+}
+
+/// Makes a text of UTF-16 units. Errors: 40515 for half of a surrogate pair.
+pub fn text_of_units(units: &[u16]) -> Result<String, SqlError> {
+    String::from_utf16(units).map_err(|_| half_of_pair())
+}
+
+/// Makes the error for half of a surrogate pair.
+pub fn half_of_pair() -> SqlError {
+    SqlError::unsupported("Half of a surrogate pair")
 }
 
 /// Pads `text` with blanks to the length of a fixed-length type; other types are left alone.

@@ -26,6 +26,7 @@ pub use code_page::{code_page_bytes, in_code_page};
 pub use format::Parts;
 pub use format::display;
 pub use length::{cut_text, length_limit, pad_text, text_length};
+pub(crate) use length::{cut_whole, half_of_pair, text_of_units};
 pub use number::rescale;
 pub use temporal::place;
 pub use type_names::{refused, type_name};

@@ -109,6 +109,8 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) ->
     let trimmed = translated.as_deref().unwrap_or(trimmed);
     let whole = with_whole_date(trimmed, written_order(style, dates), dates);
     let trimmed = whole.as_deref().unwrap_or(trimmed);
+    let offset = with_whole_offset(trimmed);
+    let trimmed = offset.as_deref().unwrap_or(trimmed);
     if trimmed.is_empty() {
         // An empty text is 1900-01-01 00:00.
         return place(DAYS_TO_1900 * TICKS_PER_DAY, 0, to).ok_or_else(|| out_of_range(from, to));
@@ -159,6 +161,17 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) ->
         },
     };
     place(ticks, offset_minutes, to).ok_or_else(|| out_of_range(from, to))
+}
+
+/// Writes the hours of an offset at the end of a text in two digits; `None` if they are, or there is no offset.
+fn with_whole_offset(text: &str) -> Option<String> {
+    let at = text.len().checked_sub("+h:mm".len())?;
+    let offset = text.as_bytes().get(at..)?;
+    let [sign, hour, b':', minutes @ ..] = offset else { return None };
+    let is_offset =
+        matches!(sign, b'+' | b'-') && hour.is_ascii_digit() && minutes.iter().all(u8::is_ascii_digit);
+    let (before, hours) = (text.get(..=at)?, text.get(at + 1..)?);
+    is_offset.then(|| format!("{before}0{hours}"))
 }
 
 /// Returns the order of a date without a whole year: that of CONVERT's style, else the session's or the file's. `None`

@@ -5,7 +5,9 @@ use tds::{CodePage, SqlType};
 use super::super::datum::Datum;
 use super::bytes::bytes_of;
 use super::code_page::{code_page_bytes, from_code_page, in_code_page};
-use super::{cut_text, format, length_limit, pad_text, refused, text_length, type_name};
+use super::{
+    cut_text, cut_whole, format, length_limit, pad_text, refused, text_length, text_of_units, type_name,
+};
 use tsql::SqlError;
 use tsql::errors;
 
@@ -25,7 +27,7 @@ pub(super) fn to_text(
                     .chunks(2)
                     .map(|pair| u16::from_le_bytes([pair[0], *pair.get(1).unwrap_or(&0)]))
                     .collect();
-                String::from_utf16_lossy(&units)
+                text_of_units(&units)?
             } else {
                 from_code_page(&bytes, page)
             }
@@ -46,7 +48,7 @@ pub(super) fn to_text(
         return Ok(Datum::Text(of_bytes(text, limit, matches!(to, SqlType::Char { .. }), page)));
     }
     let text = match length_limit(to) {
-        Some(limit) if text_length(&text, to) > limit => cut_text(&text, to, limit),
+        Some(limit) if text_length(&text, to) > limit => cut_whole(&text, to, limit)?,
         _ => text,
     };
     Ok(Datum::Text(pad_text(text, to)))

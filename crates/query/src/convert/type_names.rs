@@ -13,7 +13,12 @@ pub fn type_name(sql_type: &SqlType) -> String {
     }
 }
 
-/// Makes error 529 for a pair of types.
+/// Makes error 529 for a pair of types, or 206 for a type that no sql_variant holds.
 pub fn refused(from: &SqlType, to: &SqlType) -> SqlError {
+    if *to == SqlType::SqlVariant && !matches!(from, SqlType::Vector { .. } | SqlType::Json) {
+        let long = from.to_string();
+        let name = if long.ends_with("(max)") { long } else { type_name(from) };
+        return errors::TYPE_CLASH.with([&name, &type_name(to)]);
+    }
     errors::NO_CONVERSION.with([&type_name(from), &type_name(to)])
 }

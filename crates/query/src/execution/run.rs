@@ -32,6 +32,7 @@ use crate::simple::SimpleQuery;
 use crate::size::check_plan;
 use crate::spool::Spool;
 use crate::typed::Typed;
+use crate::until_error::until_error;
 use tsql::SqlError;
 use tsql::errors;
 
@@ -107,7 +108,7 @@ impl Engine {
         let plan = physical_plan(&self.state, &bound.plan).await.map_err(plan_error)?;
         let could_merge = could_merge(&plan, &bound.plan).map_err(plan_error)?;
         let running = Running::new(cancellation, &self.memory);
-        let plan = with_pauses(plan, &running).map_err(plan_error)?;
+        let plan = until_error(plan).and_then(|plan| with_pauses(plan, &running)).map_err(plan_error)?;
         let stream = execute_stream(plan, Arc::clone(&self.context)).map_err(plan_error)?;
         let mut stream = ResultStream::planned(schema, stream, cancellation);
         if could_merge {

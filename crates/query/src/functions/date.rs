@@ -1,7 +1,7 @@
 //! Functions of dates and times.
 
 use rows::text::calendar::{civil_from_days, days_from_civil};
-use tds::SqlType;
+use tds::{Length, SqlType};
 
 use super::super::convert::{Parts, place, type_name};
 use super::super::datum::{DAYS_MAX, DAYS_TO_1900, TICKS_PER_DAY, TICKS_PER_SECOND};
@@ -21,6 +21,9 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
         .light(),
     scalar("GETDATE", &[], "datetime", |call| now(call, SqlType::DateTime)).light(),
     scalar("GETUTCDATE", &[], "datetime", |call| now(call, SqlType::DateTime)).light(),
+    // The server's own zone is that of UTC.
+    scalar("CURRENT_TIMEZONE", &[], "varchar(64)", |_| zone("(UTC) Coordinated Universal Time")),
+    scalar("CURRENT_TIMEZONE_ID", &[], "varchar(64)", |_| zone("UTC")),
     scalar("SYSDATETIME", &[], "datetime2(7)", |call| now(call, SqlType::DateTime2 { scale: 7 })).light(),
     scalar("SYSUTCDATETIME", &[], "datetime2(7)", |call| now(call, SqlType::DateTime2 { scale: 7 })).light(),
     scalar("SYSDATETIMEOFFSET", &[], "datetimeoffset(7)", |call| {
@@ -37,6 +40,10 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
     scalar("SWITCHOFFSET", &["value", "offset"], "datetimeoffset", |call| with_offset(call, true)),
     scalar("TODATETIMEOFFSET", &["value", "offset"], "datetimeoffset", |call| with_offset(call, false)),
 ];
+
+fn zone(name: &str) -> Result<Typed, SqlError> {
+    Typed::constant(Datum::Text(name.to_owned()), SqlType::VarChar { length: Length::Units(64) })
+}
 
 /// Returns the time at which the statement began.
 fn now(call: &Call<'_, dyn Facts>, sql_type: SqlType) -> Result<Typed, SqlError> {

@@ -126,7 +126,7 @@ fn end_of(call: &Call<'_, dyn Facts>, left: bool) -> Result<Typed, SqlError> {
         }
         let count = (count as usize).min(units.len());
         let range = if left { 0..count } else { units.len() - count..units.len() };
-        Ok(from_units(units.get(range)))
+        from_units(units.get(range))
     })
 }
 
@@ -144,7 +144,7 @@ fn substring(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let cast = vec![(value.clone(), as_type), (start, SqlType::Int), (count, SqlType::Int)];
     strict_by_column(call.name, cast, result, kernels::substring(), |values| {
         let units: Vec<u16> = text(values, 0).encode_utf16().collect();
-        Ok(from_units(units.get(window(int_at(values, 1), int_at(values, 2), units.len())?)))
+        from_units(units.get(window(int_at(values, 1), int_at(values, 2), units.len())?))
     })
 }
 
@@ -158,7 +158,7 @@ fn replaced(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     strict_by_column(if fold { "REPLACE_CI" } else { call.name }, cast, result, form, move |values| {
         let replaced = replace(text(values, 0), text(values, 1), text(values, 2), fold, unicode)?;
         Ok(match replaced {
-            Datum::Text(text) => Datum::Text(within(text, &target)),
+            Datum::Text(text) => Datum::Text(within(text, &target)?),
             other => other,
         })
     })
@@ -254,7 +254,7 @@ fn stuff(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
         let mut stuffed = units.get(..start).unwrap_or_default().to_vec();
         stuffed.extend(text(values, 3).encode_utf16());
         stuffed.extend(units.get(end..).unwrap_or_default());
-        Ok(Datum::Text(within(String::from_utf16_lossy(&stuffed), &target)))
+        Ok(Datum::Text(within(convert::text_of_units(&stuffed)?, &target)?))
     })
 }
 
@@ -278,8 +278,11 @@ fn character_of(call: &Call<'_, dyn Facts>, unicode: bool) -> Result<Typed, SqlE
     let result = if unicode { SqlType::NChar { length: 1 } } else { SqlType::Char { length: 1 } };
     strict(call.name, vec![(code, SqlType::Int)], result, move |values| {
         let code = int_at(values, 0);
+        if unicode && (0xD800..0xE000).contains(&code) {
+            return Err(convert::half_of_pair());
+        }
         let ch = match unicode {
-            // The database's collation has no supplementary characters, and a half of a pair is none.
+            // The database's collation has no supplementary characters.
             true => u16::try_from(code).ok().and_then(|code| char::from_u32(code.into())).map(String::from),
             false => u8::try_from(code)
                 .ok()
@@ -366,8 +369,8 @@ fn int_at(values: &[Datum], at: usize) -> i64 {
     values.get(at).and_then(Datum::as_int).unwrap_or_default()
 }
 
-fn from_units(units: Option<&[u16]>) -> Datum {
-    Datum::Text(String::from_utf16_lossy(units.unwrap_or_default()))
+fn from_units(units: Option<&[u16]>) -> Result<Datum, SqlError> {
+    convert::text_of_units(units.unwrap_or_default()).map(Datum::Text)
 }
 
 /// Returns the type of a value as text: its own, or that of an implicit conversion to varchar.
@@ -392,11 +395,11 @@ fn joined_types(values: &[&Typed]) -> (SqlType, SqlType) {
     (text_of(unicode, None), text_of(unicode, if unlimited { None } else { Some(8000) }))
 }
 
-/// Cuts a text to the length of its type.
-fn within(text: String, sql_type: &SqlType) -> String {
+/// Cuts a text to the length of its type. Errors: 40515 within a surrogate pair.
+fn within(text: String, sql_type: &SqlType) -> Result<String, SqlError> {
     match length_limit(sql_type) {
-        Some(limit) if text.len() > limit => convert::cut_text(&text, sql_type, limit),
-        _ => text,
+        Some(limit) if text.len() > limit => convert::cut_whole(&text, sql_type, limit),
+        _ => Ok(text),
     }
 }
 
@@ -476,6 +479,7 @@ fn concat(call: &Call<'_, dyn Facts>, separated: bool) -> Result<Typed, SqlError
     let wide = text_of(unicode, None);
     let cast =
         arguments.iter().map(|argument| argument.clone().cast(&wide)).collect::<Result<Vec<_>, _>>()?;
+    let (limit, own_type) = (length_limit(&result), result.clone());
     let kernel = move |values: &[Datum]| {
         let mut texts = values.iter();
         let separator =
@@ -488,7 +492,11 @@ fn concat(call: &Call<'_, dyn Facts>, separated: bool) -> Result<Typed, SqlError
             }
             joined.push(part)?;
         }
-        Ok(joined.finish())
+        // A text of declared length is cut where it is full.
+        Ok(match joined.finish() {
+            Datum::Text(text) => Datum::Text(within(text, &own_type)?),
+            other => other,
+        })
     };
     if let Some(values) = cast.iter().map(|argument| argument.constant.clone()).collect::<Option<Vec<_>>>() {
         let page = paged(&result, &cast);
@@ -496,7 +504,7 @@ fn concat(call: &Call<'_, dyn Facts>, separated: bool) -> Result<Typed, SqlError
             Typed::constant(in_page(kernel(&values)?, page), result)?.collated(common_collation(&cast))
         );
     }
-    let form = kernels::joined(separated);
+    let form = kernels::joined(separated, limit);
     let mut typed = typed::call_by_column(call.name, cast, result, Some(form), kernel);
     typed.nullable = false;
     Ok(typed)

@@ -1,5 +1,7 @@
 //! Further functions of text: trimming by characters, names, sounds, escapes, messages.
 
+use std::sync::Arc;
+
 use tds::{Length, SqlType};
 
 use super::super::typed::{self, Typed};
@@ -9,6 +11,7 @@ use super::function::{Call, Function};
 use super::kernel::{Kernel, scalar};
 use super::{long_text, name_type, strict};
 use tsql::SqlError;
+use tsql::system_messages::FIRST;
 
 /// Functions of words.
 pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
@@ -66,12 +69,27 @@ fn string_escape(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
 fn format_message(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [format] = call.take()?;
     let values = call.arguments.get(1..).unwrap_or_default();
-    if !format.sql_type.is_character() {
-        return Err(SqlError::unsupported("FORMATMESSAGE of a message number"));
-    }
     let wide = long_text();
     let types: Vec<SqlType> = values.iter().map(|value| value.sql_type.clone()).collect();
-    let mut all = vec![format.cast(&wide)?];
+    // The number of a message stands for its text.
+    let format = match format.sql_type.is_character() {
+        true => format.cast(&wide)?,
+        false => {
+            let facts = Arc::clone(call.facts);
+            let text = move |numbers: &[Datum]| {
+                let number = numbers.first().and_then(Datum::as_int);
+                let text = number
+                    .filter(|number| *number >= i64::from(FIRST))
+                    .and_then(|number| facts.message(number));
+                Ok(text.map_or(Datum::Null, Datum::Text))
+            };
+            let mut found =
+                typed::call("message_text", vec![format.cast(&SqlType::Int)?], wide.clone(), text);
+            found.nullable = true;
+            found
+        }
+    };
+    let mut all = vec![format];
     all.extend_from_slice(values);
     let result = SqlType::NVarChar { length: Length::Units(2047) };
     Ok(typed::call(call.name, all, result, move |values| {

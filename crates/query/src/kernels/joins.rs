@@ -9,8 +9,8 @@ use super::passes::{LONG_BYTES, texts, texts_but};
 /// Longest text that REPLACE looks for here.
 const NEEDLE_MAX: usize = 32;
 
-/// Makes CONCAT, or CONCAT_WS if `separated`: NULL is left out.
-pub(crate) fn joined(separated: bool) -> ColumnForm {
+/// Makes CONCAT, or CONCAT_WS if `separated`, of at most `limit` units: NULL is left out.
+pub(crate) fn joined(separated: bool, limit: Option<usize>) -> ColumnForm {
     Arc::new(move |columns| {
         let Some(all) = columns.all_texts() else { return Ok(None) };
         let bytes = all.iter().map(Texts::bytes).sum();
@@ -21,6 +21,7 @@ pub(crate) fn joined(separated: bool) -> ColumnForm {
         texts_but(columns, None, bytes, |row, out| {
             let separator = separator.filter(|own| own.is_present(row)).map_or("", |own| own.at(row));
             let mut is_first = true;
+            let start = out.len();
             for part in parts.iter().filter(|part| part.is_present(row)) {
                 let part = part.at(row);
                 if part.len() >= LONG_BYTES {
@@ -30,6 +31,10 @@ pub(crate) fn joined(separated: bool) -> ColumnForm {
                     out.push_str(separator);
                 }
                 out.push_str(part);
+            }
+            // No unit is shorter than a byte.
+            if limit.is_some_and(|limit| out.len() - start > limit) {
+                return false;
             }
             separator.len() < LONG_BYTES
         })

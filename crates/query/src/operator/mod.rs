@@ -17,5 +17,6 @@ pub(crate) mod pause;
 pub(crate) mod percentile;
 pub(crate) mod shift;
 pub(crate) mod unordered;
+pub(crate) mod until_error;
 pub(crate) mod window_keys;
 pub(crate) mod window_twins;

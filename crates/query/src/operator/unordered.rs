@@ -159,6 +159,11 @@ impl ExtensionPlanner for UnorderedPlanner {
     }
 }
 
+/// Returns true for the operator, which hands on its input's batches.
+pub(crate) fn is_unordered(plan: &dyn ExecutionPlan) -> bool {
+    plan.is::<OneInputExec<PassedOn>>()
+}
+
 /// Hands on its input's batches.
 #[derive(Clone, Copy)]
 struct PassedOn;

@@ -323,6 +323,15 @@ impl Pager {
         self.state.lock().active.values().map(|position| position.first).min()
     }
 
+    /// Lists the open transactions with their first records, oldest first.
+    pub fn open_transactions(&self) -> Vec<(u64, Lsn)> {
+        let state = self.state.lock();
+        let mut open: Vec<(u64, Lsn)> =
+            state.active.iter().map(|(transaction, position)| (*transaction, position.first)).collect();
+        open.sort_by_key(|(_, first)| *first);
+        open
+    }
+
     /// Registers a transaction that recovery found open, or whose commit was withdrawn.
     pub fn resume(&self, transaction: u64, position: LogPosition) {
         self.log.reserve(position.reserved_bytes);

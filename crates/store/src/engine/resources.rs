@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Engine;
 use crate::database::governor::{ResourceLimits, ResourceSample};
 use crate::lock::{LockRow, LockUsage};
+use crate::page::lsn::Lsn;
 
 impl Engine {
     /// Sets the limits of the database from now on; None: no limits. Utilisation is counted from zero again.
@@ -35,6 +36,11 @@ impl Engine {
     pub fn locks(&self) -> Vec<LockRow> {
         self.shared.locks.rows()
     }
+}
+
+/// Lists the transactions that have records in the log, each with its first record, oldest first.
+pub fn open_transactions(engine: &Engine) -> Vec<(u64, Lsn)> {
+    engine.shared.pager.open_transactions()
 }
 
 /// Returns the number of locks that a database has, and of lock requests that were given up.

@@ -48,6 +48,11 @@ impl SessionWaits {
         self.waits.counts()
     }
 
+    /// Notes that a wait begins; counting it ends it.
+    pub fn begin(&self, wait: WaitType) {
+        self.state.lock().now = Some((wait, Instant::now()));
+    }
+
     /// Returns the current wait and its duration so far.
     pub fn now(&self) -> Option<(WaitType, Duration)> {
         self.state.lock().now.map(|(wait, since)| (wait, since.elapsed()))
@@ -61,7 +66,7 @@ impl SessionWaits {
 
 /// Notes that the session that this thread works for begins to wait, until [`ended`].
 pub(crate) fn began(wait: WaitType) {
-    of_current(|session| session.state.lock().now = Some((wait, Instant::now())));
+    of_current(|session| session.begin(wait));
 }
 
 /// Notes that a wait of the session that this thread works for has ended.

@@ -35,11 +35,13 @@ pub enum WaitType {
     BackupIo,
     /// Wait for the session's row rate to allow more.
     SessionRowRate,
+    /// WAITFOR, for its time to come.
+    WaitFor,
     /// Wait for a lock in this mode.
     Lock(LockMode),
 }
 
-const PLAIN: [WaitType; 13] = [
+const PLAIN: [WaitType; 14] = [
     WaitType::WriteLog,
     WaitType::LogBuffer,
     WaitType::PageIoLatchShared,
@@ -53,6 +55,7 @@ const PLAIN: [WaitType; 13] = [
     WaitType::ResourceGovernorIdle,
     WaitType::BackupIo,
     WaitType::SessionRowRate,
+    WaitType::WaitFor,
 ];
 const TYPES: usize = PLAIN.len() + LockMode::ALL.len();
 
@@ -78,6 +81,7 @@ impl WaitType {
             Self::ResourceGovernorIdle => "RESOURCE_GOVERNOR_IDLE",
             Self::BackupIo => "BACKUPIO",
             Self::SessionRowRate => "BULKWIRE_ROW_RATE",
+            Self::WaitFor => "WAITFOR",
             Self::Lock(mode) => mode.wait_name(),
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 mod chosen;
 mod joined;
+mod passing;
 mod unplanned;
 
 use crate::bind::plan_error;
@@ -39,6 +40,7 @@ use tsql::SqlError;
 
 use chosen::chosen;
 use joined::{Joining, Kind, joined};
+use passing::passed;
 pub use unplanned::without_plan;
 
 /// Rows of a table beyond which the planner is worth its time.
@@ -82,6 +84,8 @@ enum Source {
     Join(Box<(Arc<Joining>, SimpleQuery, SimpleQuery)>),
     /// All rows, once, sorted, grouped or joined.
     Gathered(Option<RecordBatch>),
+    /// No more rows: the error of the row that would have been next.
+    Failed(SqlError),
 }
 
 #[derive(Clone)]
@@ -120,7 +124,7 @@ impl SimpleQuery {
                 let (joining, left, right) = sides.as_ref();
                 Source::Join(Box::new((Arc::clone(joining), left.again()?, right.again()?)))
             }
-            Source::Table(..) | Source::Gathered(_) => return None,
+            Source::Table(..) | Source::Gathered(_) | Source::Failed(_) => return None,
         };
         Some(SimpleQuery { source, steps: self.steps.clone(), most: self.most })
     }
@@ -137,7 +141,9 @@ impl SimpleQuery {
     /// Returns the query's operators for shown plans.
     pub(crate) fn operators(&self) -> PlanOperator {
         let mut top = match &self.source {
-            Source::Row(_) | Source::Batches(_) | Source::Gathered(_) => PlanOperator::leaf("Constant Scan"),
+            Source::Row(_) | Source::Batches(_) | Source::Gathered(_) | Source::Failed(_) => {
+                PlanOperator::leaf("Constant Scan")
+            }
             Source::Table(_, origin) => PlanOperator::leaf(origin.0.access(origin.1.as_ref())),
             Source::Union(parts, _) => {
                 PlanOperator::over("Concatenation", parts.iter().rev().map(SimpleQuery::operators).collect())
@@ -618,6 +624,7 @@ fn rows_of(source: &mut Source) -> Result<Option<RecordBatch>, SqlError> {
             Ok(None)
         }
         Source::Join(_) => Err(SqlError::internal("a join that has not been made")),
+        Source::Failed(error) => Err(error.clone()),
     }
 }
 
@@ -626,25 +633,6 @@ fn relabelled(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Sq
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &options)
         .map_err(|error| SqlError::internal(error))
-}
-
-/// Returns the next rows of the source of which the steps leave any. None of the steps needs all rows.
-fn passed(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch>, SqlError> {
-    loop {
-        if steps.iter().any(|step| matches!(step, Step::Limit(_, Some(0)))) {
-            return Ok(None);
-        }
-        let Some(mut batch) = rows_of(source)? else { return Ok(None) };
-        for step in &mut *steps {
-            if batch.num_rows() == 0 {
-                break;
-            }
-            batch = step.apply(batch)?;
-        }
-        if batch.num_rows() > 0 {
-            return Ok(Some(batch));
-        }
-    }
 }
 
 /// Sorts all rows by their keys; `None` for no rows.
