@@ -10,7 +10,8 @@ use databases::instance::Instance;
 use databases::memory::Reservation;
 use parking_lot::Mutex;
 use query::Cancellation;
-use query::{BoundQuery, OutputColumn, ResultStream};
+use query::{BoundQuery, Datum, OutputColumn, ResultStream};
+use tds::SqlType;
 use tsql::SqlError;
 use tsql::cursor::CursorDeclaration;
 
@@ -65,6 +66,28 @@ enum Rows {
 pub(crate) struct NamedCursor {
     pub(crate) declaration: CursorDeclaration,
     pub open: Option<ServerCursor>,
+    /// The rows that can be changed through it; None if there are none.
+    pub positions: Option<Positions>,
+}
+
+/// The place of a cursor in its tables.
+pub(crate) struct Positions {
+    pub tables: Vec<KeyedTable>,
+    /// Columns that are the query's own; keys are behind them.
+    pub visible: usize,
+    /// The keys of the row that was fetched last.
+    pub current: Option<Vec<(Datum, SqlType)>>,
+}
+
+/// A table whose row is found by its key.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyedTable {
+    /// `object_id`.
+    pub table: i32,
+    /// The place of the first of its columns among all keys.
+    pub first: usize,
+    /// The columns of the key.
+    pub columns: Vec<String>,
 }
 
 impl ServerCursor {
@@ -238,5 +261,5 @@ impl NamedCursor {
 }
 
 pub(crate) fn named(declaration: &CursorDeclaration) -> NamedCursor {
-    NamedCursor { declaration: declaration.clone(), open: None }
+    NamedCursor { declaration: declaration.clone(), open: None, positions: None }
 }

@@ -26,6 +26,8 @@ pub(crate) enum Flow {
     Break,
     /// Next turn of the loop.
     Continue,
+    /// Go on behind a label.
+    GoTo(String),
     /// Leave the scope, with a status.
     Return(i32),
     /// Leave the scope, which an error has ended; the caller goes on.

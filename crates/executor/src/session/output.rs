@@ -87,7 +87,7 @@ impl Output {
             }
             // The ends and counts of the call are dropped; its errors are kept.
             (Response::Done(done), Some(_)) if !done.error => return,
-            (Response::ReturnStatus(_), Some(_)) => return,
+            (Response::ReturnStatus(_) | Response::Order(_), Some(_)) => return,
             (event, _) => event,
         };
         match &event {

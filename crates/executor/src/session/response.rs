@@ -5,6 +5,7 @@
 //! | Event | Token |
 //! |---|---|
 //! | [`Response::Columns`] | COLMETADATA |
+//! | [`Response::Order`] | ORDER |
 //! | [`Response::Batch`] | a ROW (or NBCROW) per row, by `rows::Plan` from the schema that `Columns` gave |
 //! | [`Response::PageRows`] | a ROW per row |
 //! | [`Response::Done`] | DONE, DONEINPROC or DONEPROC |
@@ -26,6 +27,8 @@ use crate::session::bulk_target::BulkTarget;
 pub enum Response {
     /// A result set begins.
     Columns(ResultColumns),
+    /// The numbers of the columns by which the result is sorted, from 1.
+    Order(Vec<u16>),
     /// Rows of the current result set, which a `Columns` has begun.
     Batch(RecordBatch),
     /// Rows of the current result set, borrowed from pages; only if the receiver [takes

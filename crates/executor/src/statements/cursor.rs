@@ -4,12 +4,14 @@ use query::{Binder, Datum, exact_schema};
 use tsql::SqlError;
 use tsql::cursor::{CursorDeclaration, CursorName, CursorStatement, FetchDirection};
 use tsql::errors;
+use tsql::query::Query;
 
 use crate::session::Session;
-use crate::session::cursor::{Fetch, NamedCursor, ServerCursor, named};
+use crate::session::cursor::{Fetch, NamedCursor, Positions, ServerCursor, named};
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{Response, ResultColumns, command};
+use crate::statements::dml::positioned;
 use crate::statements::evaluation::evaluate;
 use crate::statements::interpreter::transaction;
 
@@ -51,17 +53,31 @@ pub async fn run(
             if cursor.open.is_some() {
                 return Err(SqlError::new(16905, 16, 1, "The cursor is already open."));
             }
-            let CursorDeclaration { scroll, counted, query, .. } = cursor.declaration.clone();
+            let declaration = cursor.declaration.clone();
+            let CursorDeclaration { scroll, counted, .. } = declaration;
             transaction::begin_implicitly(session, output).await;
-            let bound =
-                Binder::limited_to(evaluate::bind(session, &query, frame)?, session.settings.row_count)?;
+            let bind = |query: &Query| {
+                Binder::limited_to(evaluate::bind(session, query, frame)?, session.settings.row_count)
+            };
+            let own = bind(&declaration.query)?;
+            let visible = own.columns.len();
+            // With the keys of its tables, if rows can be found by them.
+            let keyed = match positioned::keyed(session, &declaration)? {
+                Some((query, tables)) => bind(&query).ok().map(|bound| (bound, tables)),
+                None => None,
+            };
+            let (bound, positions) = match keyed {
+                Some((bound, tables)) => (bound, Some(Positions { tables, visible, current: None })),
+                None => (own, None),
+            };
             let opened =
                 ServerCursor::open(&session.instance, bound, scroll || counted, &session.cancellation)
                     .await?;
             // A cursor that is not counted may change its number of rows: -1.
             let rows = opened.row_count().filter(|_| counted);
             session.last.cursor_rows = rows.map_or(-1, |rows| i64::try_from(rows).unwrap_or(i64::MAX));
-            cursor_named(session, name, frame)?.open = Some(opened);
+            let cursor = cursor_named(session, name, frame)?;
+            (cursor.open, cursor.positions) = (Some(opened), positions);
         }
         CursorStatement::Fetch { cursor, direction, into } => {
             return fetch_rows(session, cursor, direction, into.as_deref(), frame, output).await;
@@ -136,7 +152,7 @@ async fn fetch_rows(
     let scrolls = cursor.declaration.scroll;
     // Out of its place while it works, since working waits.
     let mut open = cursor.open.take().ok_or_else(not_open)?;
-    let columns = open.columns.clone();
+    let mut columns = open.columns.clone();
     let allowed = scrolls || matches!(fetch, Fetch::Next);
     let fetched = if allowed {
         open.fetch(fetch, 1, &session.cancellation).await
@@ -148,8 +164,17 @@ async fn fetch_rows(
             format!("fetch: The fetch type {} cannot be used with forward only cursors.", fetch.name()),
         ))
     };
-    cursor_named(session, name, frame)?.open = Some(open);
-    let batches = fetched.inspect_err(|_| session.last.fetch_status = NO_ROW)?;
+    let cursor = cursor_named(session, name, frame)?;
+    cursor.open = Some(open);
+    let batches = match (fetched, &mut cursor.positions) {
+        (Ok(batches), Some(positions)) => {
+            let batches = positioned::noted(positions, &columns, batches);
+            columns.truncate(positions.visible);
+            batches
+        }
+        (fetched, _) => fetched,
+    };
+    let batches = batches.inspect_err(|_| session.last.fetch_status = NO_ROW)?;
     let kind = frame.done_kind();
     let row = batches.first();
     session.last.fetch_status = if row.is_some() { 0 } else { NO_ROW };

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rows::BoundBatch;
 use tds::codec::{PlpChunk, Writer};
@@ -21,6 +21,8 @@ use crate::connection::ConnectionError;
 
 /// Gathered bytes beyond which packets are written out before the response is complete.
 const WRITE_AT_BYTES: usize = 128 << 10;
+/// Time after which full packets are written out, however few: rows that come slowly are not held back.
+const WRITE_AFTER: Duration = Duration::from_millis(20);
 /// Packets of so many bytes are written from where their tokens are. Fewer are copied together with a header.
 const GATHERED_BYTES: usize = 16 << 10;
 /// The bytes of each buffer that an idle connection keeps.
@@ -40,6 +42,8 @@ pub(crate) struct ResponseWriter<W> {
     chunks: VecDeque<PlpChunk>,
     planned: Vec<PlannedPacket>,
     packet: Vec<u8>,
+    /// The time of the last write.
+    written: Instant,
     fate: Fate,
 }
 
@@ -64,6 +68,7 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
             chunks: VecDeque::new(),
             planned: Vec::new(),
             packet: Vec::new(),
+            written: Instant::now(),
             fate: Fate::Sent,
         }
     }
@@ -97,10 +102,11 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         &mut self.tokens
     }
 
-    /// Sends the collected bytes if they are enough for a write. The last bytes of a response are always held back, so that its
+    /// Sends the collected bytes if they are enough for a write, or fill a packet and have waited. The last bytes of a response are always held back, so that its
     /// final packet is not empty.
     pub async fn write_if_large(&mut self) -> Result<(), ConnectionError> {
-        if self.tokens.len() < WRITE_AT_BYTES {
+        let is_late = || self.written.elapsed() >= WRITE_AFTER;
+        if self.tokens.len() < WRITE_AT_BYTES && (self.tokens.len() <= self.packet_size_bytes || !is_late()) {
             return Ok(());
         }
         self.write(false).await
@@ -130,6 +136,7 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         };
         self.tokens.drain(..covered);
         self.chunks.iter_mut().for_each(|chunk| chunk.move_back(covered));
+        self.written = Instant::now();
         Ok(())
     }
 

@@ -87,7 +87,11 @@ impl ResponseEncoder {
         writer: &mut ResponseWriter<W>,
     ) -> Result<(), ConnectionError> {
         let event = match event {
-            Response::Batch(_) | Response::PageRows(_) | Response::Columns(_) if self.broken => return Ok(()),
+            Response::Batch(_) | Response::PageRows(_) | Response::Columns(_) | Response::Order(_)
+                if self.broken =>
+            {
+                return Ok(());
+            }
             Response::Done(done) => {
                 let error = done.error || std::mem::take(&mut self.broken);
                 Response::Done(StatementDone { error, ..done })
@@ -129,6 +133,7 @@ impl ResponseEncoder {
                 self.release(writer, true)?;
                 self.columns(&result, writer)?;
             }
+            Response::Order(columns) => self.token(&Token::Order(columns), writer)?,
             Response::Batch(batch) => self.batch(&batch, writer).await?,
             Response::PageRows(rows) => {
                 self.rows += rows.rows() as u64;

@@ -200,7 +200,9 @@ scripts! {
     cursors
     dbcc
     ddl
+    decided
     dml
+    everyday
     expressions
     extended_properties
     filtered_indexes
@@ -215,6 +217,7 @@ scripts! {
     kept_properties
     key_lookup
     key_order
+    labels
     languages
     merge
     metadata
@@ -239,6 +242,7 @@ scripts! {
     partitions_switch
     percentiles
     pivot
+    positioned
     procedures
     queries
     recursion

@@ -349,6 +349,7 @@ fn shape(events: &[Response]) -> Vec<String> {
         .iter()
         .map(|event| match event {
             Response::Columns(_) => "columns".to_string(),
+            Response::Order(columns) => format!("order {columns:?}"),
             Response::Batch(batch) => format!("rows {}", batch.num_rows()),
             Response::PageRows(rows) => format!("rows {}", rows.rows()),
             Response::Done(done) => format!("{:?}", done.kind),

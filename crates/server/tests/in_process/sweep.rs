@@ -32,7 +32,7 @@ SIN($n) COS($n) TAN($n) COT($n) ASIN($n/1000.0) ACOS($n/1000.0) ATAN($n) ATN2($n
 BIT_COUNT($n) LEFT_SHIFT($n,1) RIGHT_SHIFT($n,1) GET_BIT($n,1) SET_BIT($n,1) $n+1 $n-1.5 $n*$n $n/3 $n/CAST(NULL~AS~float) $n%2 -$n ~$n
 $n&1 $n|1 $n^1 $n+NULL $n/NULLIF($n,$n) FORMAT($n,'N2') FORMAT($m,'d') DATEADD(day,1,$m) DATEDIFF(hour,$m,$m)
 DATEDIFF_BIG(second,$m,$m) DATEPART(year,$m) DATENAME(month,$m) DATETRUNC(day,$m) YEAR($m) MONTH($m) DAY($m) EOMONTH($m) ISDATE($t)
-SWITCHOFFSET($m,60) TODATETIMEOFFSET($m,60) $m+1
+SWITCHOFFSET($m,60) TODATETIMEOFFSET($m,60) $m+1 CURRENT_TIMEZONE() CURRENT_TIMEZONE_ID()
 ISNULL($a,$a) COALESCE($a,$a) NULLIF($a,$a) IIF($a~IS~NULL,$a,$a) CHOOSE(1,$a,$a) GREATEST($a,$a) LEAST($a,$a)
 CASE~WHEN~$a~IS~NULL~THEN~1~ELSE~2~END CAST($a~AS~varchar(9)) CAST($a~AS~nvarchar(max)) CAST($a~AS~sql_variant) TRY_CAST($t~AS~int)
 CAST($a~AS~varbinary(9)) TRY_CONVERT(float,$t) CONVERT(char(30),$m,121) TRY_PARSE($t~AS~int) SQL_VARIANT_PROPERTY($a,'BaseType') CHECKSUM($a) BINARY_CHECKSUM($a)

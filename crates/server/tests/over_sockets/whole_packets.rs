@@ -235,6 +235,9 @@ fn check_rows(message: &Message, what: &str) {
         tds::token::TokenReader::new(tds::version::TdsVersion::V7_4).next(payload).unwrap().unwrap();
     assert!(matches!(token, Token::ColMetaData(Some(_))), "{what}: {token:?}");
     let mut at = consumed;
+    // The order of the rows: one column, in a token of its own.
+    assert_eq!(payload[at..at + 5], [0xA9, 2, 0, 1, 0], "{what}: ORDER");
+    at += 5;
     let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
     for row in 0..rows {
         assert_eq!(payload[at], 0xD1, "{what}: row {row}");

@@ -116,6 +116,15 @@ dbo | 1
 guest | 2
 INFORMATION_SCHEMA | 3
 sys | 4
+db_owner | 16384
+db_accessadmin | 16385
+db_securityadmin | 16386
+db_ddladmin | 16387
+db_backupoperator | 16389
+db_datareader | 16390
+db_datawriter | 16391
+db_denydatareader | 16392
+db_denydatawriter | 16393
 
 SELECT name, system_type_id, user_type_id FROM sys.types WHERE name IN ('int', 'sysname', 'datetime2') ORDER BY name
 ----

@@ -93,7 +93,7 @@ QueryNotificationErrorsQueue
 EventNotificationErrorsQueue
 ServiceBrokerQueue
 
-EXEC sp_addmessage 50010, 16, 'hello %s'; SELECT * FROM sys.messages; RAISERROR(50010, 16, 1, 'x')
+EXEC sp_addmessage 50010, 16, 'hello %s'; SELECT * FROM sys.messages WHERE message_id > 50000; RAISERROR(50010, 16, 1, 'x')
 ----
 50010 | 1033 | 16 | 0 | hello %s
 error 50010: hello x

@@ -87,9 +87,9 @@ DECLARE c CURSOR FOR SELECT nosuch FROM t
 ----
 error 207: Invalid column name 'nosuch'.
 
-DECLARE c CURSOR FOR SELECT id FROM t FOR UPDATE
+DECLARE c CURSOR READ_ONLY FOR SELECT id FROM t FOR UPDATE
 ----
-error 40515: A cursor FOR UPDATE is not supported by this server.
+error 1048: Conflicting cursor options READ_ONLY and FOR UPDATE.
 
 -- API cursors, as drivers call them: keyset is answered as static (8), read-only (1), with the number of rows.
 DECLARE @h int, @s int = 1, @c int = 4, @n int; EXEC sp_cursoropen @h OUTPUT, N'SELECT id, name FROM t ORDER BY id', @s OUTPUT, @c OUTPUT, @n OUTPUT; SELECT @h, @s, @c, @n

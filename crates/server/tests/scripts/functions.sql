@@ -57,7 +57,7 @@ CREATE TABLE variants (id int, v sql_variant); INSERT variants VALUES (1, 42), (
 
 SELECT CAST(CAST('x' AS varchar(max)) AS sql_variant)
 ----
-error 529
+error 206: Operand type clash: varchar(max) is incompatible with sql_variant
 
 SELECT DATALENGTH(MIN_ACTIVE_ROWVERSION())
 ----

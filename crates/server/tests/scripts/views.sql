@@ -109,6 +109,15 @@ born | (getdate())
 
 SELECT SCHEMA_NAME FROM INFORMATION_SCHEMA.SCHEMATA ORDER BY SCHEMA_NAME
 ----
+db_accessadmin
+db_backupoperator
+db_datareader
+db_datawriter
+db_ddladmin
+db_denydatareader
+db_denydatawriter
+db_owner
+db_securityadmin
 dbo
 guest
 INFORMATION_SCHEMA
@@ -137,6 +146,14 @@ guest | SQL_USER
 INFORMATION_SCHEMA | SQL_USER
 sys | SQL_USER
 db_owner | DATABASE_ROLE
+db_accessadmin | DATABASE_ROLE
+db_securityadmin | DATABASE_ROLE
+db_ddladmin | DATABASE_ROLE
+db_backupoperator | DATABASE_ROLE
+db_datareader | DATABASE_ROLE
+db_datawriter | DATABASE_ROLE
+db_denydatareader | DATABASE_ROLE
+db_denydatawriter | DATABASE_ROLE
 
 select maximum from sys.configurations where name = 'user connections'
 ----

@@ -1,6 +1,6 @@
 //! CREATE, DROP, ALTER and TRUNCATE.
 
-use databases::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
+use databases::catalogue::{FIXED_ROLES, ForeignKey, PropertyOwner, TableDefinition, same_name};
 use databases::storage::KeyWidth;
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -31,6 +31,7 @@ use crate::statements::ddl::partitioning;
 use crate::statements::ddl::redefine;
 use crate::statements::ddl::sequence;
 use crate::statements::ddl::switch;
+use crate::statements::ddl::transfer;
 use crate::statements::ddl::trigger::{drop_triggers, switch_triggers};
 use crate::statements::ddl::truncate;
 use crate::statements::ddl::user_type::{create_type, drop_type, resolve_statement};
@@ -121,6 +122,7 @@ fn define_inside(session: &mut Session, statement: &StatementKind, frame: &Frame
             Administration::Permission(permission) => permission::run(session, permission),
             _ => Err(SqlError::internal("a statement without a place")),
         },
+        StatementKind::TransferObject { schema, name } => transfer::transfer(session, schema, name),
         StatementKind::DropSchema { name, if_exists } => drop_schema(session, name, *if_exists),
         StatementKind::CreateModule(create) => module::create_module(session, create, frame),
         StatementKind::CreateSequence { name, options } => sequence::create_sequence(session, name, options),
@@ -302,7 +304,7 @@ fn create_schema(session: &mut Session, name: &str) -> Result<(), SqlError> {
     let Some(database) = directory.database_mut(&current) else {
         return Err(errors::UNKNOWN_DATABASE.with([&current]));
     };
-    if database.schema(name).is_some() {
+    if database.schema(name).is_some() || FIXED_ROLES.iter().any(|(_, role)| same_name(role, name)) {
         return Err(errors::OBJECT_EXISTS.with([name]));
     }
     database.add_schema(name);

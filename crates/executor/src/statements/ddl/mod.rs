@@ -24,6 +24,7 @@ pub(crate) mod snapshot_options;
 pub(crate) mod switch;
 pub(crate) mod switch_checks;
 pub(crate) mod switch_side;
+pub(crate) mod transfer;
 pub(crate) mod trigger;
 pub(crate) mod truncate;
 pub(crate) mod user_type;

@@ -11,6 +11,8 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, Statement, StatementKind};
 use tsql::errors;
+use tsql::keywords::Keyword;
+use tsql::lexer::{TokenKind, tokenize};
 use tsql::query::{Query, QueryBody, SelectItem};
 
 use crate::session::Session;
@@ -60,6 +62,7 @@ pub(crate) fn create_module(
         return Err(SqlError::new(number, 16, 1, text));
     }
     check_parameters_of(session, &create.body)?;
+    check_temporary(session, create, kind)?;
     let mut definition = match &known {
         Some((_, module)) if module.definition.kind.word() == kind.word() => module.definition.clone(),
         Some(_) => {
@@ -90,6 +93,38 @@ pub(crate) fn create_module(
         Some((id, _)) => keep_module(session, id, &definition, place_of(name)),
         None => keep_new_module(session, &definition, name),
     }
+}
+
+/// Looks for temporary tables in what outlives them. Errors: 4508 for a view, 2772 for a function.
+fn check_temporary(session: &Session, create: &CreateModule, kind: ModuleKind) -> Result<(), SqlError> {
+    if !matches!(kind.word(), ModuleWord::View | ModuleWord::Function) {
+        return Ok(());
+    }
+    let tokens = tokenize(&create.text, session.settings.quoted_identifier)?;
+    let named = tokens.windows(2).filter(|pair| match pair {
+        [before, _] => {
+            let heads = [Keyword::From, Keyword::Join, Keyword::Into, Keyword::Update, Keyword::Apply];
+            before.keyword.is_some_and(|word| heads.contains(&word))
+                || matches!(before.kind, TokenKind::Symbol("," | "."))
+        }
+        _ => false,
+    });
+    for name in named.filter_map(|pair| pair.last()) {
+        let (TokenKind::Word(name) | TokenKind::Quoted(name)) = &name.kind else { continue };
+        let table = ObjectName::bare(name.clone());
+        if table.is_temporary() && session.work.find(&table, &session.database)?.is_some() {
+            return Err(match kind {
+                ModuleKind::View => SqlError::new(
+                    4508,
+                    16,
+                    1,
+                    "Views or functions are not allowed on temporary tables. Table names that begin with '#' denote temporary tables.",
+                ),
+                _ => SqlError::new(2772, 16, 1, "Cannot access temporary tables from within a function."),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Gives a view or function the columns that its query has now (sp_refreshview, sp_refreshsqlmodule). Errors: 15009 without such a

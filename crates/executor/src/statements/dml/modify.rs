@@ -28,6 +28,7 @@ use crate::statements::dml::fire::{check_output, fire_held, hold, note_statement
 use crate::statements::dml::instead::{delete_instead, find_instead, update_instead};
 use crate::statements::dml::output_clause;
 use crate::statements::dml::output_clause::{RowSet, Shown};
+use crate::statements::dml::positioned;
 use crate::statements::dml::reference;
 use crate::statements::dml::references;
 use crate::statements::dml::select;
@@ -49,6 +50,11 @@ pub(crate) async fn run_delete(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<(), SqlError> {
+    if let Some(cursor) = &delete.current_of {
+        let delete = positioned::delete_of(session, delete, cursor, frame)?;
+        Box::pin(run_delete(session, &delete, frame, output)).await?;
+        return positioned::changed_one(session);
+    }
     transaction::begin_implicitly(session, output).await;
     if let Some(instead) = find_instead(session, &delete.target, &delete.from, &delete.with, Event::Delete)? {
         return delete_instead(session, delete, instead, frame, output).await;
@@ -166,6 +172,11 @@ pub(crate) async fn run_update(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<(), SqlError> {
+    if let Some(cursor) = &update.current_of {
+        let update = positioned::update_of(session, update, cursor, frame)?;
+        Box::pin(run_update(session, &update, frame, output)).await?;
+        return positioned::changed_one(session);
+    }
     transaction::begin_implicitly(session, output).await;
     if let Some(instead) = find_instead(session, &update.target, &update.from, &update.with, Event::Update)? {
         return update_instead(session, update, instead, frame, output).await;

@@ -27,6 +27,7 @@ use crate::statements::dml::load_note;
 use crate::statements::dml::parallel;
 use crate::statements::dml::parallel::Placing;
 use crate::statements::dml::plain::PlainRows;
+use crate::statements::dml::sorted_columns::sorted_columns;
 use crate::statements::dml::text_size;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::evaluate;
@@ -83,22 +84,27 @@ pub async fn run(
     }
     let takes_all = session.settings.row_count == 0 && !output.captures() && !cuts;
     let planned = || bound.ok_or_else(|| SqlError::internal("a query without its plan"));
-    let mut stream = match path {
-        Path::Simple(query) => ResultStream::simple(Arc::clone(&schema), query, &session.cancellation),
+    let started = match path {
+        Path::Simple(query) => Ok(ResultStream::simple(Arc::clone(&schema), query, &session.cancellation)),
         Path::Plain(query) if session.takes_page_rows && takes_all => {
             match PlainRows::of(&query, &columns)? {
                 Some(plain) => {
                     return send_plain(session, plain, ResultColumns { columns, schema }, kind, output).await;
                 }
-                None => instance.engine().start_full(planned()?, &session.cancellation).await?,
+                None => instance.engine().start_full(planned()?, &session.cancellation).await,
             }
         }
-        Path::Plain(..) | Path::Full => {
-            instance.engine().start_full(planned()?, &session.cancellation).await?
-        }
+        Path::Plain(..) | Path::Full => instance.engine().start_full(planned()?, &session.cancellation).await,
     };
-    // An error of a row belongs to the result that it was to be in.
-    output.send(Response::Columns(ResultColumns { columns, schema })).await;
+    // An error of a row belongs to the result that it was to be in, and so does one of the arguments from which rows are made.
+    if started.as_ref().err().is_none_or(is_of_values) {
+        output.send(Response::Columns(ResultColumns { columns, schema })).await;
+    }
+    let mut stream = started?;
+    let sorted = sorted_columns(query, &shown);
+    if !sorted.is_empty() {
+        output.send(Response::Order(sorted)).await;
+    }
     let mut next = stream.next().await?;
     let mut rows = 0_u64;
     let limit = if session.settings.row_count == 0 { u64::MAX } else { session.settings.row_count };
@@ -120,6 +126,11 @@ pub async fn run(
     session.last.error = 0;
     output.done(kind, command::SELECT, Some(rows)).await;
     Ok(())
+}
+
+/// Returns true for an error of JSON texts and their paths, which a query meets when it begins to make rows of them.
+fn is_of_values(error: &SqlError) -> bool {
+    (13_607..=13_625).contains(&error.number)
 }
 
 /// Answers with all rows of a table.

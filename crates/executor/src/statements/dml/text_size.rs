@@ -22,7 +22,7 @@ fn is_cut(column: &Column) -> bool {
 
 /// Returns true if a result has values that a limit may cut.
 pub(crate) fn applies(columns: &[Column], limit_bytes: i32) -> bool {
-    limit_bytes != i32::MAX && columns.iter().any(is_cut)
+    limit_bytes >= 0 && limit_bytes != i32::MAX && columns.iter().any(is_cut)
 }
 
 /// Cuts each large value of some rows to a number of bytes.

@@ -217,7 +217,9 @@ impl Environment for SessionEnvironment<'_> {
             return Ok((Datum::Int(i64::from(self.frame.module_id)), SqlType::Int));
         }
         if name.starts_with("@@") {
-            return self.session.global(name).ok_or_else(|| errors::UNDECLARED_VARIABLE.with([name]));
+            // A variable of the user's may be called like the system's functions.
+            let known = self.session.global(name).or_else(|| self.frame.variable(name));
+            return known.ok_or_else(|| errors::UNDECLARED_VARIABLE.with([name]));
         }
         self.frame.variable(name).ok_or_else(|| errors::UNDECLARED_VARIABLE.with([name]))
     }
@@ -243,6 +245,7 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Result<Facts, SqlErr
     facts.spid = session.login.spid;
     let sessions = session.instance.sessions().clone();
     facts.sessions = Box::new(move || sessions.all());
+    facts.application_locks = Some(session.application_locks.view());
     facts.max_dop = session.instance.max_dop();
     let texts = Arc::clone(&session.instance);
     facts.kept_texts = Box::new(move || texts.statements.texts());

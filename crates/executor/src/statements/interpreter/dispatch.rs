@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use databases::instance::registry::COMMANDS;
 use query::convert::display;
 use query::running;
 use tsql::SqlError;
@@ -31,6 +32,7 @@ use crate::statements::dml::select;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::isolation;
+use crate::statements::interpreter::labels;
 use crate::statements::interpreter::messages::{self, Raised, raise, thrown_error};
 use crate::statements::interpreter::reach::{self, Place};
 use crate::statements::interpreter::second;
@@ -70,13 +72,38 @@ pub async fn run(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
+    run_from(session, statements, None, frame, output).await
+}
+
+/// Runs statements, all of them or those behind a label that is one of them or within one.
+async fn run_from(
+    session: &mut Session,
+    statements: &[Statement],
+    label: Option<String>,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
     let mut rest = statements.iter();
-    while let Some(statement) = rest.next() {
+    let mut entered = label;
+    loop {
+        if let Some(label) = &entered {
+            let place = statements.iter().position(|statement| labels::holds(statement, label));
+            let Some(place) = place else { return Ok(Flow::GoTo(label.clone())) };
+            rest = statements.get(place..).unwrap_or_default().iter();
+            // A loop of GOTO must neither hold up the runtime nor outlive its request.
+            tokio::task::yield_now().await;
+        }
+        let Some(statement) = rest.next() else { return Ok(Flow::Next) };
         if output.stopped() {
             return Ok(Flow::Stop);
         }
-        match guarded(session, statement, frame, output).await? {
+        let flow = match entered.take() {
+            Some(label) => enter(session, statement, label, frame, output).await?,
+            None => guarded(session, statement, frame, output).await?,
+        };
+        match flow {
             Flow::Next => {}
+            Flow::GoTo(label) => entered = Some(label),
             Flow::Leave if session.last.error == INVALID_COLUMN => {
                 name_other_columns(session, rest.as_slice(), frame, output).await;
                 return Ok(Flow::Leave);
@@ -84,7 +111,40 @@ pub async fn run(
             other => return Ok(other),
         }
     }
-    Ok(Flow::Next)
+}
+
+/// Runs a statement from a label within it.
+fn enter<'a>(
+    session: &'a mut Session,
+    statement: &'a Statement,
+    label: String,
+    frame: &'a mut Frame,
+    output: &'a mut Output,
+) -> Running<'a> {
+    Box::pin(async move {
+        match &statement.kind {
+            StatementKind::Block(statements) => {
+                run_from(session, statements, Some(label), frame, output).await
+            }
+            StatementKind::If { then, otherwise, .. } => {
+                let branches = [Some(then), otherwise.as_ref()].into_iter().flatten();
+                let mut inner = branches.filter(|branch| labels::holds(branch, &label));
+                match inner.next() {
+                    Some(branch) => enter(session, branch, label, frame, output).await,
+                    None => Ok(Flow::Next),
+                }
+            }
+            StatementKind::While { condition, body } => {
+                match enter(session, body, label, frame, output).await? {
+                    Flow::Next | Flow::Continue => repeat(session, condition, body, frame, output).await,
+                    Flow::Break => Ok(Flow::Next),
+                    other => Ok(other),
+                }
+            }
+            // The label itself.
+            _ => Ok(Flow::Next),
+        }
+    })
 }
 
 /// Adds a session's statements to the server's count.
@@ -116,6 +176,7 @@ async fn guarded(
     if session.statements >= STATEMENTS_UNCOUNTED {
         count_statements(session);
     }
+    session.seat.note_command(command_number(&statement.kind));
     isolation::renew_reads(session);
     let held = running::held();
     running::set_dates(session.settings.date_format, session.settings.language);
@@ -195,6 +256,9 @@ async fn dispatch(
         Kind::While { condition, body } => return repeat(session, condition, body, frame, output).await,
         Kind::Block(statements) => return run(session, statements, frame, output).await,
         Kind::TryCatch { tried, caught } => return try_catch(session, tried, caught, frame, output).await,
+        // Under FMTONLY every statement is looked at once.
+        Kind::GoTo(label) if !session.settings.format_only => return Ok(Flow::GoTo(label.clone())),
+        Kind::GoTo(_) | Kind::Label(_) => return Ok(Flow::Next),
         Kind::Break => return Ok(Flow::Break),
         Kind::Continue => return Ok(Flow::Continue),
         Kind::Return(value) => return values::return_value(session, value.as_ref(), frame).await,
@@ -230,6 +294,7 @@ async fn dispatch(
             raise(session, raised, frame, output).await?;
         }
         Kind::WaitForDelay(delay) => messages::wait_for_delay(session, delay, frame, output).await?,
+        Kind::WaitForTime(time) => messages::wait_for_time(session, time, frame, output).await?,
         Kind::Nothing => output.done(frame.done_kind(), command::OTHER, None).await,
         Kind::Administration(statement) => {
             Box::pin(administer::run(session, statement, frame, output)).await?
@@ -273,6 +338,30 @@ async fn choose(
         }
     }
     guarded(session, statement, frame, output).await
+}
+
+/// Returns the place of a statement's name among the commands that other sessions see.
+fn command_number(statement: &StatementKind) -> u8 {
+    use StatementKind as Kind;
+    let name = match statement {
+        Kind::Query(_) => "SELECT",
+        Kind::Insert(_) => "INSERT",
+        Kind::Update(_) => "UPDATE",
+        Kind::Delete(_) => "DELETE",
+        Kind::Merge(_) => "MERGE",
+        Kind::InsertBulk(_) | Kind::BulkInsert(_) => "BULK INSERT",
+        Kind::WaitForDelay(_) | Kind::WaitForTime(_) => "WAITFOR",
+        Kind::Execute(_) | Kind::ExecuteText(_) => "EXECUTE",
+        Kind::BeginTransaction(_) => "BEGIN TRANSACTION",
+        Kind::Commit => "COMMIT TRANSACTION",
+        Kind::Rollback(_) => "ROLLBACK TRANSACTION",
+        Kind::CreateTable(_) => "CREATE TABLE",
+        Kind::CreateIndex(_) => "CREATE INDEX",
+        Kind::AlterTable { .. } => "ALTER TABLE",
+        Kind::TruncateTable { .. } => "TRUNCATE TABLE",
+        _ => "",
+    };
+    COMMANDS.iter().position(|command| *command == name).unwrap_or(0) as u8
 }
 
 /// Returns true if a statement resets `@@ROWCOUNT` and `@@ERROR` to 0.

@@ -1,15 +1,19 @@
 //! PRINT, RAISERROR, THROW and WAITFOR.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use databases::instance::message;
 use query::Datum;
 use query::convert::{convert, display};
+use query::datum::TICKS_PER_DAY;
+use query::facts;
 use query::functions;
+use store::WaitType;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::expression::Expr;
 use tsql::sql_error::Reach;
+use tsql::system_messages;
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -43,11 +47,38 @@ pub(super) async fn wait_for_delay(
     frame: &Frame,
     output: &mut Output,
 ) -> Result<(), SqlError> {
-    let (value, sql_type) = evaluate::value(session, delay, frame).await?;
-    let time = convert(value, &sql_type, &SqlType::Time { scale: 7 }, 0)?;
-    wait_for(time, output).await?;
+    let ticks = time_of_day(session, delay, frame).await?;
+    wait_for(session, ticks, output).await?;
     output.done(frame.done_kind(), command::OTHER, None).await;
     Ok(())
+}
+
+/// Runs WAITFOR TIME: until that time of this day, or of the next if it is over.
+pub(super) async fn wait_for_time(
+    session: &mut Session,
+    time: &Expr,
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    let ticks = time_of_day(session, time, frame).await?;
+    let left = ticks.map(|ticks| (ticks - facts::now()).rem_euclid(TICKS_PER_DAY));
+    wait_for(session, left, output).await?;
+    output.done(frame.done_kind(), command::OTHER, None).await;
+    Ok(())
+}
+
+/// Returns the time that WAITFOR names, in ticks of 100 ns; None for NULL. Errors: 148.
+async fn time_of_day(session: &mut Session, time: &Expr, frame: &Frame) -> Result<Option<i64>, SqlError> {
+    let (value, sql_type) = evaluate::value(session, time, frame).await?;
+    let shown = display(&value, &sql_type);
+    match convert(value, &sql_type, &SqlType::Time { scale: 7 }, 0) {
+        Ok(Datum::Time(ticks)) => Ok(Some(ticks)),
+        Ok(_) => Ok(None),
+        Err(_) => {
+            let text = format!("Incorrect time syntax in time string '{shown}' used with WAITFOR.");
+            Err(SqlError::new(148, 15, 1, text))
+        }
+    }
 }
 
 /// A RAISERROR.
@@ -85,17 +116,31 @@ pub(crate) async fn raise(
         values.push(if value.is_null() { "(null)".to_string() } else { display(&value, &sql_type) });
     }
     let directory = directory::of(&session.work)?;
-    let known = message
-        .as_int()
-        .and_then(|number| directory.messages.iter().find(|message| i64::from(message.number) == number));
+    let own = |number: i64| {
+        let found = directory.messages.iter().find(|message| i64::from(message.number) == number);
+        found.map(|message| (message.number, message.severity, message.text.as_str()))
+    };
+    let of_system = |number: i64| {
+        system_messages::find(number).map(|message| (message.number, message.severity, message.text))
+    };
+    let known = message.as_int().and_then(|number| own(number).or_else(|| of_system(number)));
+    if let Some(number) = message.as_int()
+        && (number == 50_000 || number < i64::from(system_messages::FIRST))
+    {
+        let text = format!(
+            "Error number {number} is invalid. The number must be from {} through 2147483647 and it cannot be 50000.",
+            system_messages::FIRST
+        );
+        return Err(SqlError::new(2732, 16, 1, text).at_line(line));
+    }
     // Below 0 the severity and state are those that the message was given.
     let (severity, state) = match (severity, known) {
-        (severity, Some(known)) if severity < 0 => (i64::from(known.severity), state.max(1)),
+        (severity, Some((_, own, _))) if severity < 0 => (i64::from(own), state.max(1)),
         _ => (severity, state),
     };
     let (severity, state) = (severity.clamp(0, 25) as u8, state.clamp(0, 255) as u8);
     let (number, text) = match (message, known) {
-        (_, Some(known)) => (known.number, functions::formatted(&known.text, &values)),
+        (_, Some((number, _, text))) => (number, functions::formatted(text, &values)),
         (Datum::Int(number), None) => {
             let text = format!(
                 "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage."
@@ -144,15 +189,20 @@ pub(crate) async fn thrown_error(
     Ok(SqlError::new(number as i32, 16, state, display(&message, &sql_type)).reaching(Reach::Batch))
 }
 
-async fn wait_for(time: Datum, output: &Output) -> Result<(), SqlError> {
-    let Datum::Time(ticks) = time else { return Ok(()) };
+/// Waits as many ticks, as a wait that others see.
+async fn wait_for(session: &Session, ticks: Option<i64>, output: &Output) -> Result<(), SqlError> {
+    let Some(ticks) = ticks else { return Ok(()) };
     let mut left = Duration::from_micros((ticks / 10).unsigned_abs());
     let step = Duration::from_millis(50);
-    while !left.is_zero() {
-        output.check()?;
+    let begun = Instant::now();
+    session.seat.waits().begin(WaitType::WaitFor);
+    let mut ended = Ok(());
+    while !left.is_zero() && ended.is_ok() {
         let nap = left.min(step);
         tokio::time::sleep(nap).await;
         left -= nap;
+        ended = output.check();
     }
-    Ok(())
+    session.instance.waits().add(WaitType::WaitFor, begun.elapsed(), Duration::ZERO);
+    ended
 }

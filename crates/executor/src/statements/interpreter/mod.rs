@@ -3,6 +3,7 @@
 pub(crate) mod dispatch;
 pub(crate) mod execute;
 pub(crate) mod function_body;
+mod labels;
 pub(crate) mod light;
 mod light_text;
 pub(crate) mod messages;

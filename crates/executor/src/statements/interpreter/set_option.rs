@@ -38,7 +38,7 @@ pub(crate) async fn set_option(
                 ("TEXTSIZE", Some(size)) => {
                     session.settings.text_size = match i32::try_from(size).unwrap_or(i32::MAX) {
                         0 => 4096,
-                        size if size < 0 => i32::MAX,
+                        size if size < 0 => -1,
                         size => size,
                     };
                 }

@@ -3,6 +3,7 @@
 use databases::catalogue::Module;
 use databases::catalogue::procedure_names::NAMES;
 use query::Datum;
+use query::convert::display;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -11,6 +12,7 @@ use tsql::errors;
 use tsql::expression::{Expr, FunctionCall};
 use tsql::parse_declarations;
 use tsql::parse_object_name;
+use tsql::parse_object_name_on;
 
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
@@ -36,6 +38,7 @@ use crate::statements::procedures::parameters::Signature;
 use crate::statements::procedures::prepared;
 use crate::statements::procedures::show;
 use crate::statements::procedures::space;
+use crate::statements::procedures::texts;
 use crate::statements::procedures::triggers;
 use crate::statements::procedures::views;
 
@@ -58,6 +61,13 @@ pub(crate) async fn execute_procedure(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
+    let named = match &execute.named_by {
+        Some(variable) => {
+            Some(Execute { procedure: named_procedure(session, variable, frame)?, ..execute.clone() })
+        }
+        None => None,
+    };
+    let execute = named.as_ref().unwrap_or(execute);
     if let Some(module) = own_procedure(session, &execute.procedure)?
         && let Some(call) = function_call(&module, execute)?
     {
@@ -116,6 +126,18 @@ pub(crate) async fn execute_procedure(
     }
     show::end_scope(outcome.status, frame, output).await;
     Ok(Flow::Next)
+}
+
+/// Returns the procedure whose name a variable has. Errors: 137, 2812, 7202.
+fn named_procedure(session: &Session, variable: &str, frame: &Frame) -> Result<ObjectName, SqlError> {
+    let Some((value, sql_type)) = frame.variable(variable) else {
+        return Err(errors::UNDECLARED_VARIABLE.with([variable]));
+    };
+    let text = if value.is_null() { String::new() } else { display(&value, &sql_type) };
+    if text.trim().is_empty() {
+        return Err(errors::UNKNOWN_PROCEDURE.with([""]));
+    }
+    parse_object_name_on(session.instance.name(), &text)
 }
 
 /// Finds the user's procedure of a name; `None` if there is none, or if it is the system's.
@@ -227,6 +249,11 @@ pub(crate) async fn run_system_procedure(
         // Accepted: they change nothing that this server has.
         "sp_configure" => {
             let parameters = CONFIGURE.bind(arguments)?;
+            if parameters.text(1).is_none() {
+                return texts::run(session, "sp_configure", arguments, frame, output)
+                    .await
+                    .map(|outcome| outcome.unwrap_or_else(Outcome::plain));
+            }
             parallel::configure(session, parameters.text(0), parameters.int(1), output).await?;
             Ok(Outcome::plain())
         }
@@ -312,6 +339,9 @@ pub(crate) async fn run_system_procedure(
             prepared::prepared_call(session, name, arguments, frame, output).await
         }
         other => {
+            if let Some(outcome) = texts::run(session, other, arguments, frame, output).await? {
+                return Ok(outcome);
+            }
             let view = views::catalogue_view(session, other, database, arguments, frame)?;
             let view = view.ok_or_else(|| errors::UNKNOWN_PROCEDURE.with([other]))?;
             show::show_view(session, view, output).await?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use databases::catalogue::definition_text;
-use databases::catalogue::{Index, Module, Partitioning, TableDefinition};
-use introspection::system_views::View;
+use databases::catalogue::{Index, Module, Partitioning, TableDefinition, same_name};
+use introspection::system_views::{self, View};
 use query::Datum;
 use tds::SqlType;
 use tsql::ObjectName;
@@ -53,6 +53,11 @@ const TABLE: &str = "IF EXISTS (SELECT * FROM sys.identity_columns WHERE object_
     SELECT s.name AS Data_located_on_filegroup FROM sys.data_spaces s JOIN sys.indexes i ON i.data_space_id = s.data_space_id \
     WHERE i.object_id = @id AND i.index_id < 2";
 
+/// The query that describes a type.
+const TYPE: &str = "SELECT t.name AS Type_name, TYPE_NAME(t.system_type_id) AS Storage_type, CAST(t.max_length AS int) AS Length, \
+    CAST(t.precision AS int) AS Prec, CAST(t.scale AS int) AS Scale, CASE t.is_nullable WHEN 1 THEN 'yes' ELSE 'no' END AS Nullable, \
+    N'none' AS Default_name, N'none' AS Rule_name, t.collation_name AS Collation FROM sys.types t WHERE t.user_type_id = @id";
+
 /// Parameters of a procedure or function.
 const PARAMETERS: &str = "SELECT p.name AS Parameter_name, TYPE_NAME(p.user_type_id) AS Type, CAST(p.max_length AS int) AS Length, \
     CAST(p.precision AS int) AS Prec, CAST(p.scale AS int) AS Scale, p.parameter_id AS Param_order, CAST(NULL AS sysname) AS Collation \
@@ -78,7 +83,13 @@ pub async fn run(
             other => Err(errors::PARAMETER_MISSING.with([other, "@objname"])),
         };
     };
-    let named = named_for_help(session, &text)?;
+    let named = match named_for_help(session, &text) {
+        Err(error) if procedure == "sp_help" => {
+            let id = type_id(session, &text)?.ok_or(error)?;
+            return show_help(session, TYPE, Some(id), frame, output).await;
+        }
+        named => named?,
+    };
     match (procedure, &named) {
         ("sp_helptext", named) => show_text(session, &text, named, arguments, output).await?,
         ("sp_helpindex", Named::Table(table)) => show_indexes(session, &text, table, output).await?,
@@ -133,6 +144,23 @@ async fn show_help(
     let mut inner = frame.inner()?;
     inner.declare("@id", SqlType::Int, id.map_or(Datum::Null, |id| Datum::Int(i64::from(id))));
     Ok(Outcome::of(&scope::run_text(session, text, &mut inner, output).await?))
+}
+
+/// Returns the number of a type, of the system's or the user's.
+fn type_id(session: &Session, text: &str) -> Result<Option<i32>, SqlError> {
+    let Ok(name) = parse_object_name(text) else { return Ok(None) };
+    let of_system = Some(&name)
+        .filter(|name| name.schema.as_deref().is_none_or(|schema| schema.eq_ignore_ascii_case("sys")));
+    if let Some(id) = of_system.and_then(|name| system_views::type_id_of_name(&name.name)) {
+        return Ok(Some(id));
+    }
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let own = session.work.view().user_types()?.into_iter().find(|found| {
+        same_name(&found.database, &session.database)
+            && same_name(&found.schema, schema)
+            && same_name(&found.name, &name.name)
+    });
+    Ok(own.map(|found| found.id))
 }
 
 fn named_for_help(session: &Session, text: &str) -> Result<Named, SqlError> {

@@ -18,5 +18,6 @@ pub(crate) mod remote;
 pub(crate) mod show;
 pub(crate) mod space;
 pub(crate) mod table_argument;
+pub(crate) mod texts;
 pub(crate) mod triggers;
 pub(crate) mod views;

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod constraints;
 pub(crate) mod contig;
 pub(crate) mod identity;
+pub(crate) mod open_transaction;
 pub(crate) mod options;
 pub(crate) mod trace_flags;
 
@@ -57,7 +58,6 @@ const ELSEWHERE: &[&str] = &[
     "HELP",
     "INDEXDEFRAG",
     "INPUTBUFFER",
-    "OPENTRAN",
     "OUTPUTBUFFER",
     "PAGE",
     "PROCCACHE",
@@ -117,6 +117,7 @@ pub async fn run(
             let view = trace_flags::status(session, &numbers(&arguments)?);
             rows(session, &view, output).await?
         }
+        "OPENTRAN" => show_oldest(session, dbcc, arguments.first(), output).await?,
         "USEROPTIONS" => Some(options::run(session, output).await?),
         "DROPCLEANBUFFERS" => {
             let figures = session.instance.store().figures();
@@ -134,6 +135,24 @@ pub async fn run(
     };
     done(session, dbcc, rows, frame, output).await;
     Ok(())
+}
+
+/// Shows the oldest transaction as messages, or as rows WITH TABLERESULTS.
+async fn show_oldest(
+    session: &mut Session,
+    dbcc: &Dbcc,
+    database: Option<&Argument>,
+    output: &mut Output,
+) -> Result<Option<u64>, SqlError> {
+    let database = database_named(session, database)?;
+    let properties = open_transaction::oldest(session, &database.name)?;
+    if dbcc.has("TABLERESULTS") {
+        return rows(session, &open_transaction::rows(properties), output).await;
+    }
+    for line in open_transaction::lines(&database.name, &properties) {
+        answer::inform(session, SqlError::new(0, 0, 1, line), output).await;
+    }
+    Ok(None)
 }
 
 /// Sends the message and the DONE that end every command.
