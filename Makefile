@@ -137,6 +137,7 @@ bench-small: toolchain clients ## Measure single-row statements beside SQLite
 bench-queries: toolchain clients ## Measure TPC-H's 22 queries beside DuckDB and DataFusion
 	cargo build --release --locked -p bulkwire
 	$(VENV)/bin/python clients/bench_queries.py --binaries $(CARGO_TARGET_DIR)/release
+	$(VENV)/bin/python clients/bench_queries.py --binaries $(CARGO_TARGET_DIR)/release --nested
 
 bench-clients: clients wheel ## Race other people's clients; RACE="--rounds 3 --only bulkwire,go" chooses
 	cargo build --release --locked -p bulkwire

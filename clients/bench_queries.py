@@ -1,6 +1,9 @@
 """TPC-H's 22 queries beside DuckDB and DataFusion over the same rows, in one run.
 
     python clients/bench_queries.py --binaries FOLDER [--scale 0.5] [--rounds 5] [--only 1,6] [--keep FOLDER]
+    python clients/bench_queries.py --binaries FOLDER --nested
+
+With --nested it is nested queries over 100,000 rows instead, beside DuckDB alone.
 
 The rows are generated once and loaded into heaps of a server with its data on disk, into a file of
 DuckDB and into the memory of DataFusion; each engine has the same number of threads. Every answer is
@@ -172,6 +175,85 @@ def compare(number: int, arguments: argparse.Namespace, engines: list) -> tuple[
     return ratio, statistics.median(fusions) / duck_time
 
 
+# Nested queries by name, for the server and for DuckDB.
+NESTED = {
+    "latest of each": (
+        "SELECT COUNT(*), SUM(o.v) FROM o WHERE o.d = (SELECT MAX(i.d) FROM o i WHERE i.c = o.c)",
+        "SELECT COUNT(*), SUM(o.v) FROM o WHERE o.d = (SELECT MAX(i.d) FROM o i WHERE i.c = o.c)",
+    ),
+    "top 3 of each": (
+        "SELECT COUNT(*), SUM(x.v) FROM c CROSS APPLY"
+        " (SELECT TOP (3) v FROM o WHERE o.c = c.id ORDER BY d DESC, id DESC) x",
+        "SELECT COUNT(*), SUM(x.v) FROM c, LATERAL"
+        " (SELECT v FROM o WHERE o.c = c.id ORDER BY d DESC, id DESC LIMIT 3) x",
+    ),
+    "running totals": (
+        "SELECT COUNT(*), SUM(CAST(t AS bigint)) FROM"
+        " (SELECT (SELECT SUM(i.v) FROM o i WHERE i.c = o.c AND i.d <= o.d) t FROM o) q",
+        "SELECT COUNT(*), SUM(t) FROM"
+        " (SELECT (SELECT SUM(i.v) FROM o i WHERE i.c = o.c AND i.d <= o.d) t FROM o) q",
+    ),
+    "NOT EXISTS, 2 levels up": (
+        "SELECT COUNT(*) FROM c WHERE NOT EXISTS (SELECT 1 FROM o WHERE o.c = c.id AND NOT EXISTS"
+        " (SELECT 1 FROM o i WHERE i.c = c.id AND i.d > o.d AND i.v < o.v))",
+        "SELECT COUNT(*) FROM c WHERE NOT EXISTS (SELECT 1 FROM o WHERE o.c = c.id AND NOT EXISTS"
+        " (SELECT 1 FROM o i WHERE i.c = c.id AND i.d > o.d AND i.v < o.v))",
+    ),
+    "recursion under APPLY": (
+        "SELECT COUNT(*), SUM(x.n) FROM c CROSS APPLY (SELECT COUNT(*) n FROM tree(c.id)) x"
+        " WHERE c.id <= 1000",
+        "WITH RECURSIVE r AS (SELECT id AS root, id FROM c WHERE id <= 1000 UNION ALL"
+        " SELECT r.root, c.id FROM c JOIN r ON c.boss = r.id)"
+        " SELECT COUNT(DISTINCT root), COUNT(*) FROM r",
+    ),
+}
+NESTED_ROWS = 100_000
+
+
+def nested_tables(series: str) -> list[str]:
+    """The statements that make the tables of the nested queries; `series` gives numbers from 1 to `{}`."""
+    chosen = ", ".join(
+        f"1 + CAST((CAST(value AS bigint) * {factor}) % {modulus} AS int)"
+        for factor, modulus in ((7919, 5000), (104729, 1009), (31337, 997))
+    )
+    return [
+        "CREATE TABLE c (id int NOT NULL PRIMARY KEY, boss int)",
+        "CREATE TABLE o (id int NOT NULL PRIMARY KEY, c int NOT NULL, d int NOT NULL, v int NOT NULL)",
+        f"INSERT INTO c SELECT value, CAST(FLOOR(value / 2.0) AS int) FROM {series.format(5000)}",
+        f"INSERT INTO o SELECT value, {chosen} FROM {series.format(NESTED_ROWS)}",
+    ]
+
+
+def compare_nested(server: Bulkwire, threads: int, rounds: int) -> None:
+    """Measures the nested queries and prints their lines; answers that differ end it."""
+    duck = duckdb.connect(config={"threads": threads})
+    for statement in nested_tables("(SELECT UNNEST(generate_series(1, {})) AS value)"):
+        duck.execute(statement)
+    for statement in nested_tables("GENERATE_SERIES(1, {})"):
+        server.cursor.execute(statement)
+    server.cursor.execute(
+        "CREATE FUNCTION tree (@root int) RETURNS TABLE AS RETURN"
+        " WITH r AS (SELECT id FROM c WHERE id = @root UNION ALL SELECT c.id FROM c JOIN r ON c.boss = r.id)"
+        " SELECT id FROM r"
+    )
+    print(f"{NESTED_ROWS} rows, {threads} threads, median of {rounds} rounds")
+    for name, (text, other) in NESTED.items():
+        given, wanted = server.run(text), duck.execute(other).fetchall()
+        if [tuple(map(int, row)) for row in given] != [tuple(map(int, row)) for row in wanted]:
+            sys.exit(f"{name} differs: {given}, not {wanted}")
+        own, ducks = [], []
+        for _ in range(rounds):
+            own.append(measured(lambda text=text: server.run(text)))
+            ducks.append(measured(lambda other=other: duck.execute(other).fetchall()))
+        duck_time = statistics.median(ducks)
+        ratios = [time / duck_time for time in (statistics.median(own), min(own), max(own))]
+        print(
+            f"{name:<26}{statistics.median(own):>9.1f}{duck_time:>9.1f}{ratios[0]:>8.2f}"
+            f"  ({ratios[1]:.2f} to {ratios[2]:.2f})",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binaries", type=pathlib.Path, required=True, help="folder of the programs")
@@ -182,9 +264,19 @@ def main() -> None:
     parser.add_argument("--keep", type=pathlib.Path, help="folder whose rows are used again")
     parser.add_argument("--server", default="", help="flags of the server")
     parser.add_argument("--plans", action="store_true", help="print the plans and stop")
+    parser.add_argument("--nested", action="store_true", help="measure nested queries instead")
     arguments = parser.parse_args()
     numbers = [int(number) for number in arguments.only.split(",")] if arguments.only else list(tpch.QUERIES)
     with kept(arguments.keep) as folder:
+        if arguments.nested:
+            server = Bulkwire(
+                arguments.binaries.resolve(), folder / "server-nested", arguments.server.split()
+            )
+            try:
+                compare_nested(server, arguments.threads, arguments.rounds)
+            finally:
+                server.close()
+            return
         generator = pathlib.Path(sys.executable).parent / "tpchgen-cli"
         files = tpch.generate(arguments.scale, folder / f"rows-{arguments.scale}", generator)
         server = Bulkwire(
