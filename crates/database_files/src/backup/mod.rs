@@ -14,6 +14,9 @@ mod frames;
 mod media;
 mod xpress;
 
+#[cfg(test)]
+mod remade;
+
 pub(crate) use frames::place_frames;
 pub(crate) use media::{BackupSet, DataStream, Lsn, Media};
 
