@@ -74,6 +74,7 @@ LAYERS = {
         "scanner",
         "cpu_time",
         "crew",
+        "column_reading",
         "csv",
         "bcp",
         "checksum",

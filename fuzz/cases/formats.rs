@@ -148,7 +148,7 @@ fn dialect(choice: [u8; 2]) -> CsvOptions {
             (true, true) => "|\n",
         }
         .to_owned(),
-        null_text: flag(4).then(|| "NULL".to_owned()),
+        null_texts: flag(4).then(|| "NULL".to_owned()).into_iter().collect(),
         header: !flag(8),
         columns: flag(0x10).then(|| vec!["first".to_owned(), "second".to_owned()]),
         max_row_bytes: if flag(0x20) { 20 } else { 1 << 20 },

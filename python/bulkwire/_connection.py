@@ -84,6 +84,11 @@ class Connection:
         drop_time_zone: bool = False,
         empty_as_null: bool = False,
         date_order: str | None = None,
+        year_cutoff: int | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        currency: str | None = None,
+        percent: str | None = None,
         writers: int | Literal["auto"] | None = None,
         retry_for: float | None = None,
         load_id: str | None = None,
@@ -126,7 +131,12 @@ class Connection:
             nested_as_json: write lists and structs as JSON.
             drop_time_zone: store the local time of zoned timestamps where the column has no offset.
             empty_as_null: empty text is NULL.
-            date_order: how text such as 01/02/2024 is read, "mdy" or "dmy"; refused otherwise.
+            date_order: how text such as 01/02/2024 is read, "mdy" or "dmy" ("ymd": 24/01/02); refused otherwise.
+            year_cutoff: the last year that two digits stand for; 2049 beside `date_order`.
+            decimal: the mark in front of decimals in text, "," or ".".
+            thousands: the mark between groups of digits in text: ",", ".", "'" or "blank".
+            currency: the sign or code of the currency that may stand beside numbers in text, and is left out.
+            percent: "number" makes 12% in text 12, "fraction" 0.12.
             writers: connections that load at the same time, or "auto" for as many as make the load faster. All of them connect
                 as this one did. Several writers exclude a transaction and a temporary table.
             retry_for: seconds for which transient errors are tried again: broken connections, deadlocks, a busy service.
@@ -194,6 +204,11 @@ class Connection:
         drop_time_zone: bool = False,
         empty_as_null: bool = False,
         date_order: str | None = None,
+        year_cutoff: int | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        currency: str | None = None,
+        percent: str | None = None,
     ) -> dict[str, Any]:
         """Say what loading data will take: pages, log and time. Nothing is loaded into the table.
 
@@ -204,7 +219,8 @@ class Connection:
             table, data: as for `load`; the table must exist.
             truncate: as if the table were emptied first.
             batch_rows, table_lock, columns, by_position, keep_identity, keep_nulls, check_constraints, fire_triggers, order,
-            allow_truncate, allow_rounding, replacement, nested_as_json, drop_time_zone, empty_as_null, date_order: as for `load`.
+            allow_truncate, allow_rounding, replacement, nested_as_json, drop_time_zone, empty_as_null, date_order, year_cutoff,
+            decimal, thousands, currency, percent: as for `load`.
 
         Returns:
             A dictionary. `structures` has a dictionary for the table and for each index: `name`, `kind`, `compression`, `rows`,
@@ -461,6 +477,11 @@ _PLAIN = (
     "table_lock",
     "replacement",
     "date_order",
+    "year_cutoff",
+    "decimal",
+    "thousands",
+    "currency",
+    "percent",
     "mode",
     "strategy",
     "writers",

@@ -32,6 +32,11 @@ CONVERSIONS = (
     "drop_time_zone",
     "empty_as_null",
     "date_order",
+    "year_cutoff",
+    "decimal",
+    "thousands",
+    "currency",
+    "percent",
 )
 
 #: Seconds for which transient errors are tried again.

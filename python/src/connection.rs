@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
+use formats::InferredSchema;
 use load::{
     Client, Config, Error, Ledger, LedgerPlace, LentClient, LoadError, LoadIdentity, LoadOptions, LoadPlan,
     LoadWay, Mode, Progress, Query, RetryPolicy, SharedClient, SourceIdentity, StageError, Strategy,
@@ -14,7 +15,7 @@ use load::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use rows::mapping::{CreateOptions, SQL_TYPE_KEY, StringType};
-use rows::text::DateOrder;
+use rows::text::spelling::TextSpelling;
 use rows::{CastOptions, Mapping};
 use tds::{Isolation, SqlType, Value};
 
@@ -217,8 +218,15 @@ impl Connection {
     ) -> PyResult<LoadReport> {
         let target: TableName = table.parse().map_err(|error| failure::from_error(py, error))?;
         let options = Options::from_python(options)?;
-        let measured = if options.create { source::measured(data)? } else { None };
-        let source = source::open(data)?;
+        let is_made = options.create && !(options.if_missing && self.has_table(py, &target)?);
+        let mut measured = match is_made {
+            true => source::measured(data, options.spelling().unwrap_or_default())?,
+            false => None,
+        };
+        if let Some(measured) = &mut measured {
+            options.declare(py, measured)?;
+        }
+        let source = source::open_read(data, measured.as_ref().and_then(InferredSchema::readings))?;
         let mut load_options = LoadOptions { may_stage: true, ..options.load_options(source.has_names) };
         load_options.source.bytes = source.bytes;
         let order = SourceOrder::of(data)?;
@@ -366,6 +374,14 @@ impl Connection {
     }
 
     /// Runs a short request; Ctrl-C cancels it.
+    fn has_table(&self, py: Python<'_>, table: &TableName) -> PyResult<bool> {
+        self.request(py, |client| match client.describe(table) {
+            Ok(_) => Ok(true),
+            Err(Error::NoTable { .. }) => Ok(false),
+            Err(error) => Err(error),
+        })
+    }
+
     pub(crate) fn request<T: Send>(
         &self,
         py: Python<'_>,
@@ -473,6 +489,11 @@ pub(crate) struct Options {
     drop_time_zone: bool,
     empty_as_null: bool,
     date_order: Option<String>,
+    year_cutoff: Option<u16>,
+    decimal: Option<String>,
+    thousands: Option<String>,
+    currency: Option<String>,
+    percent: Option<String>,
     /// Connections; 0: as many as make the load faster.
     writers: Option<usize>,
     /// Seconds.
@@ -485,9 +506,7 @@ impl Options {
     /// Reads the dictionary.
     pub(crate) fn from_python(options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let this: Self = options.extract()?;
-        this.date_order().map_err(|text| {
-            failure::usage(options.py(), format!("date_order must be \"mdy\" or \"dmy\", not \"{text}\""))
-        })?;
+        this.spelling().map_err(|text| failure::usage(options.py(), text))?;
         Ok(this)
     }
 
@@ -534,13 +553,35 @@ impl Options {
         Ok(LoadWay { mode, strategy, is_named })
     }
 
-    fn date_order(&self) -> Result<Option<DateOrder>, &str> {
-        match self.date_order.as_deref() {
-            None => Ok(None),
-            Some("mdy") => Ok(Some(DateOrder::MonthDayYear)),
-            Some("dmy") => Ok(Some(DateOrder::DayMonthYear)),
-            Some(other) => Err(other),
+    /// Returns the spelling of numbers and dates in text, by the options of a copy.
+    fn spelling(&self) -> Result<TextSpelling, String> {
+        let keys = serde_json::json!({
+            "date_order": self.date_order,
+            "year_cutoff": self.year_cutoff,
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "currency": self.currency,
+            "percent": self.percent,
+        });
+        let members = keys.as_object().into_iter().flatten();
+        let given =
+            members.filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.clone(), value.clone()));
+        let options = copy::Options::from_keys(&given.collect(), copy::Language::Python);
+        options
+            .and_then(|options| options.text.spelling())
+            .map_err(|error| copy::Language::Python.of_error(error).to_string())
+    }
+
+    /// Takes the types of columns that the caller gives for types of the values.
+    fn declare(&self, py: Python<'_>, measured: &mut InferredSchema) -> PyResult<()> {
+        for (name, written) in &self.types {
+            let sql_type: SqlType = written.parse().map_err(|error| {
+                failure::usage(py, format!("types: \"{written}\" of column {name} is no SQL type: {error}"))
+            })?;
+            let column = measured.columns.iter_mut().find(|column| column.name == *name);
+            column.into_iter().for_each(|column| column.declare(&sql_type));
         }
+        Ok(())
     }
 
     /// Returns the options of the load.
@@ -557,7 +598,7 @@ impl Options {
             nested_as_json: self.nested_as_json,
             drop_time_zone: self.drop_time_zone,
             empty_as_null: self.empty_as_null,
-            date_order: self.date_order().ok().flatten(),
+            spelling: self.spelling().unwrap_or_default(),
         };
         LoadOptions {
             mapping,
@@ -585,7 +626,7 @@ pub(crate) fn create_statement(
     py: Python<'_>,
     table: &TableName,
     source: &source::Source,
-    measured: Option<&formats::InferredSchema>,
+    measured: Option<&InferredSchema>,
     options: &Options,
     vectors: bool,
 ) -> PyResult<String> {

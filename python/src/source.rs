@@ -8,11 +8,13 @@ use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use formats::objects::is_object_url;
-use formats::{BatchReader, Format, FormatError, InferredSchema, Location};
+use formats::sniff::{Contradiction, contradiction};
+use formats::{BatchReader, ColumnReading, Format, FormatError, InferredSchema, Location};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 use pyo3_arrow::input::AnyRecordBatch;
 use rows::CheckedReader;
+use rows::text::spelling::TextSpelling;
 
 use crate::{failure, frame};
 
@@ -42,8 +44,13 @@ pub(crate) struct Source {
 
 /// Opens a path, an object with the Arrow PyCapsule interface (stream or array), or an iterable of such objects.
 pub(crate) fn open(data: &Bound<'_, PyAny>) -> PyResult<Source> {
+    open_read(data, None)
+}
+
+/// Opens data as [`open`] does. The values of a text file are read as was found when it was measured.
+pub(crate) fn open_read(data: &Bound<'_, PyAny>, readings: Option<Arc<[ColumnReading]>>) -> PyResult<Source> {
     if let Some(location) = location_of(data)? {
-        return open_file(data.py(), location);
+        return open_file(data.py(), location, readings);
     }
     frame::whole(data)?;
     if let Some(slices) = frame_slices(data)? {
@@ -73,10 +80,11 @@ pub(crate) fn open(data: &Bound<'_, PyAny>) -> PyResult<Source> {
 
 /// Measures the data for CREATE TABLE, if that does not use it up: a file, or an object that knows its length and is no
 /// iterator. `None` for a stream that can be read once only.
-pub(crate) fn measured(data: &Bound<'_, PyAny>) -> PyResult<Option<InferredSchema>> {
+pub(crate) fn measured(data: &Bound<'_, PyAny>, spelling: TextSpelling) -> PyResult<Option<InferredSchema>> {
     let py = data.py();
     if let Some(location) = location_of(data)? {
         let (format, compression) = format_of(py, &location)?;
+        let format = format.spelled(spelling);
         let measured = py.detach(|| formats::measure(&location, &format, compression));
         return measured.map(Some).map_err(|error| failure::named(py, "SourceError", error.to_string()));
     }
@@ -134,8 +142,18 @@ pub(crate) fn reader(location: &Location) -> Result<Box<dyn BatchReader>, Format
     formats::open(location, &format, compression, FILE_BATCH_ROWS)
 }
 
-fn open_file(py: Python<'_>, location: Location) -> PyResult<Source> {
+fn open_file(py: Python<'_>, location: Location, readings: Option<Arc<[ColumnReading]>>) -> PyResult<Source> {
     let (format, compression) = format_of(py, &location)?;
+    let format = format.with_readings(readings);
+    if let Format::Csv(options) = &format
+        && let Some(found) = py
+            .detach(|| contradiction(&location, compression, options))
+            .map_err(|error| failure::named(py, "SourceError", error.to_string()))?
+        && !matches!(found, Contradiction::FirstRow { is_certain: false, .. })
+    {
+        let text = format!("{location}: {found}; bulkwire.copy has options for such a file");
+        return Err(failure::named(py, "SourceError", text));
+    }
     let mut reader: Box<dyn BatchReader> = py
         .detach(|| formats::open(&location, &format, compression, FILE_BATCH_ROWS))
         .map_err(|error| failure::named(py, "SourceError", error.to_string()))?;

@@ -124,7 +124,13 @@ fn with_csv_flags(format: Format, flags: &FileOptions) -> Result<Format, CopyErr
     if let Some(path) = &flags.format_file {
         describe(&mut options, path, flags)?;
     }
-    options.null_text.clone_from(&flags.null_text);
+    options.null_texts.clone_from(&flags.null_text);
+    options.skip_initial_space = flags.skip_initial_space;
+    if let Some(escape) = flags.escape {
+        let byte = u8::try_from(escape).ok().filter(u8::is_ascii);
+        options.escape =
+            Some(byte.ok_or_else(|| CopyError::Usage("--escape takes an ASCII character".to_owned()))?);
+    }
     if let Some(name) = &flags.encoding {
         options.encoding = name.parse::<Encoding>().map_err(|error| CopyError::Usage(error.to_string()))?;
     }
@@ -169,7 +175,9 @@ fn first_csv_flag(flags: &FileOptions) -> Option<&'static str> {
         ("--no-quote", flags.no_quote),
         ("--no-header", flags.no_header),
         ("--columns", flags.columns.is_some()),
-        ("--null-text", flags.null_text.is_some()),
+        ("--escape", flags.escape.is_some()),
+        ("--skip-initial-space", flags.skip_initial_space),
+        ("--null-text", !flags.null_text.is_empty()),
         ("--encoding", flags.encoding.is_some()),
     ]
     .into_iter()

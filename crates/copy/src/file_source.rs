@@ -9,10 +9,15 @@ use std::{
 };
 
 use arrow::datatypes::{DataType, Schema, SchemaRef};
-use formats::{Compression, Format, InferredSchema, Location, Sorted, objects::shown_url};
-use load::{Interruption, KeyOrder, SourceBatch, SourceIdentity};
+use formats::{
+    ColumnReading, Compression, Finding, Format, InferredColumn, InferredSchema, Location, Sorted,
+    objects::shown_url,
+};
+use load::{Choice, Interruption, KeyOrder, SourceBatch, SourceIdentity};
+use rows::text::spelling::TextSpelling;
 
 use crate::{
+    column_types::ColumnTypes,
     endpoint::FileEndpoint,
     error::CopyError,
     file_formats::FileFormats,
@@ -44,6 +49,8 @@ pub struct FileSource {
     interruption: Option<Interruption>,
     /// Columns of text files are text, whatever their values could be.
     keeps_text: bool,
+    /// Types that the user sets.
+    types: Option<ColumnTypes>,
 }
 
 #[derive(Debug, Clone)]
@@ -78,6 +85,7 @@ impl FileSource {
             repeat: None,
             interruption: None,
             keeps_text: false,
+            types: None,
         })
     }
 
@@ -91,6 +99,30 @@ impl FileSource {
     #[must_use]
     pub fn keeping_text(self, keeps_text: bool) -> Self {
         Self { keeps_text, ..self }
+    }
+
+    /// Sets the types of columns of text files.
+    #[must_use]
+    pub fn with_types(self, types: Option<ColumnTypes>) -> Self {
+        Self { types, ..self }
+    }
+
+    /// Returns the readings of columns whose types were found, and refuses types for columns that get none here.
+    fn readings(&self) -> Result<Option<Arc<[ColumnReading]>>, CopyError> {
+        match (&self.measured, &self.types) {
+            (None, Some(_)) => Err(CopyError::Usage(
+                "--types is for a table that is made and for files with types; here the columns have their types"
+                    .to_owned(),
+            )),
+            (measured, _) => Ok(measured.as_ref().and_then(InferredSchema::readings)),
+        }
+    }
+
+    fn spelling(&self) -> TextSpelling {
+        match self.files.first().map(|file| &file.format) {
+            Some(Format::Csv(options)) => options.spelling,
+            _ => TextSpelling::default(),
+        }
     }
 
     fn first(&self) -> Result<&OneFile, CopyError> {
@@ -178,7 +210,11 @@ impl FileSource {
                 return Err(CopyError::Cancelled);
             }
             let keeps_text = self.keeps_text && self.is_text();
-            self.measured = Some(if keeps_text { measured.into_text() } else { measured });
+            let mut measured = if keeps_text { measured.into_text() } else { measured };
+            if let Some(types) = &self.types {
+                types.apply(&mut measured)?;
+            }
+            self.measured = Some(measured);
         }
         self.measured.as_ref().ok_or_else(|| CopyError::Usage(format!("{} means no file", self.name)))
     }
@@ -244,8 +280,13 @@ impl Source for FileSource {
             true => Some(Arc::new(self.measured()?.schema())),
             false => None,
         };
+        let readings = self.readings()?;
+        let spelled = |file: &OneFile| OneFile {
+            format: file.format.clone().with_readings(readings.clone()),
+            ..file.clone()
+        };
         let chain = Chain {
-            files: self.files.iter().cloned().collect(),
+            files: self.files.iter().map(spelled).collect(),
             threads: formats::reading_threads(1),
             current: None,
             pending,
@@ -258,7 +299,7 @@ impl Source for FileSource {
         };
         let rows = RowStream { schema, batches: Box::new(chain) };
         match typed {
-            Some(schema) => typed_text::typed(rows, &schema),
+            Some(schema) => typed_text::typed(rows, &schema, self.spelling()),
             None => Ok(rows),
         }
     }
@@ -277,6 +318,16 @@ impl Source for FileSource {
             Sorted::Yes(evidence) => Some(evidence),
             Sorted::No(_) | Sorted::Unknown => None,
         })
+    }
+
+    fn findings(&self) -> Vec<Choice> {
+        let columns = self.measured.iter().filter(|_| self.is_text()).flat_map(|measured| &measured.columns);
+        let choice = |Finding { column, decision, reason }| Choice {
+            setting: "column",
+            value: column,
+            reason: format!("{decision}: {reason}"),
+        };
+        columns.flat_map(InferredColumn::findings).map(choice).collect()
     }
 
     fn collect_unread(&mut self) {

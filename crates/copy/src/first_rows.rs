@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use load::SourceBatch;
+use load::{Choice, SourceBatch};
 
 use crate::{
     error::CopyError,
@@ -47,6 +47,10 @@ impl Source for FirstRows {
         self.read.store(0, Ordering::Relaxed);
         let first = First { batches: Some(batches), left: self.rows, read: Arc::clone(&self.read) };
         Ok(RowStream { schema, batches: Box::new(first) })
+    }
+
+    fn findings(&self) -> Vec<Choice> {
+        self.inner.findings()
     }
 
     fn repeat(&mut self) -> Result<Repeat, CopyError> {

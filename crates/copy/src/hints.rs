@@ -55,6 +55,10 @@ pub fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option
             ) => Some("--allow-rounding rounds such values"),
             Parse(TextError::LosesOffset) => Some("--drop-time-zone keeps the local time"),
             Parse(TextError::AmbiguousDate) => Some("--date-order mdy or dmy says which is which"),
+            Parse(TextError::ShortYear) => Some(
+                "--date-order takes years of two digits too, up to 2049; --year-cutoff YEAR names another last year",
+            ),
+            Parse(TextError::Syntax { expected }) if is_of_numbers(expected) => of_number(&cell.value),
             Unmappable { .. } => Some("--replacement CHAR replaces such characters"),
             _ => None,
         },
@@ -104,6 +108,45 @@ pub fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option
     }
 }
 
+fn is_of_numbers(expected: &str) -> bool {
+    expected.contains("number") || expected.contains("money")
+}
+
+/// Returns the options that read a text as a number, if it is one in another country's spelling.
+fn of_number(value: &str) -> Option<&'static str> {
+    let value = value.trim();
+    let is_mark = |c: char| !c.is_alphabetic() || "eE".contains(c);
+    if !value.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    if value.contains('%') {
+        return Some("--percent number makes 12% 12, --percent fraction makes it 0.12");
+    }
+    if value.contains(['$', '€', '£', '¥', '₹']) {
+        return Some("--currency SIGN leaves the sign of a currency out, as in --currency €");
+    }
+    if !value.chars().all(is_mark) {
+        return None;
+    }
+    let behind_comma = value.rfind(',').map(|at| value.get(at + 1..).unwrap_or_default());
+    match (behind_comma, value.rfind('.') > value.rfind(',')) {
+        (Some(_), true) => Some("--thousands , reads such numbers"),
+        (Some(_), false) if value.contains('.') => Some("--decimal , --thousands . reads such numbers"),
+        (Some(behind), _) if behind.len() == 3 => {
+            Some("--decimal , reads 1,234 as 1.234, --thousands , as 1234")
+        }
+        (Some(_), _) => Some("--decimal , reads such numbers"),
+        (None, _) if value.contains(['\'', '\u{2019}']) => Some("--thousands \"'\" reads such numbers"),
+        (None, _) if value.contains([' ', '\u{a0}', '\u{202f}']) => {
+            Some("--thousands blank reads such numbers")
+        }
+        (None, _) if value.ends_with(['-', ')']) => {
+            Some("--decimal . reads (12.50) and 12.50- as negative numbers")
+        }
+        _ => None,
+    }
+}
+
 /// Returns true for words that programs write for NULL.
 pub fn stands_for_null(value: &str) -> bool {
     ["NULL", "\\N", "N/A", "#N/A", "None", "NaN"].iter().any(|word| value.trim().eq_ignore_ascii_case(word))
@@ -117,11 +160,11 @@ pub fn of_file(error: &FormatError) -> Option<&'static str> {
             Some("--encoding names the file's encoding (1252, utf-16le, ...); `bulkwire sniff` guesses it")
         }
         Reason::Ragged { .. } => Some(
-            "--delimiter, --quote, --row-terminator and --skip-lines say how rows are divided; `bulkwire sniff` guesses it",
+            "--delimiter, --quote, --row-terminator, --skip-lines, --skip-initial-space (blanks in front of quotes) and --escape say how rows are divided; `bulkwire sniff` guesses it",
         ),
-        Reason::UnterminatedQuote | Reason::TextAfterQuote => {
-            Some("--no-quote takes quotes for data; --quote names another quote character")
-        }
+        Reason::UnterminatedQuote | Reason::TextAfterQuote => Some(
+            "--escape '\\' takes \\\" for a quote that is data; --no-quote takes all quotes for data; --quote names another quote character",
+        ),
         Reason::UnknownSuffix => Some(
             "--format csv (of convert: --from csv) reads any file as delimited text; `bulkwire sniff` guesses the format",
         ),

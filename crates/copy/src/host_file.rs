@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use formats::bcp::{
-    ByteOrderMark, DataMode, DateTexts, Deviation, FieldCollation, FileCodePage, FormatFile, HostFormat,
-    LayoutOptions, Tolerance, UnmappableText, terminator,
+    ByteOrderMark, DataMode, Deviation, FieldCollation, FileCodePage, FormatFile, HostFormat, LayoutOptions,
+    Tolerance, UnmappableText, terminator,
 };
-use rows::text::DateOrder;
+use rows::text::spelling::TextSpelling;
 use tds::{CodePage, Column};
 
 use crate::error::CopyError;
@@ -25,8 +25,8 @@ pub struct HostLayout {
     options: LayoutOptions,
     /// The field terminator was named.
     has_field_terminator: bool,
-    /// The order of day and month in dates such as `03/04/2026`.
-    date_order: Option<DateOrder>,
+    /// The spelling of numbers and dates in text.
+    spelling: TextSpelling,
 }
 
 #[derive(Debug, Clone)]
@@ -62,7 +62,9 @@ impl HostLayout {
             ("--no-quote", flags.no_quote),
             ("--no-header", flags.no_header),
             ("--columns", flags.columns.is_some()),
-            ("--null-text", flags.null_text.is_some()),
+            ("--escape", flags.escape.is_some()),
+            ("--skip-initial-space", flags.skip_initial_space),
+            ("--null-text", !flags.null_text.is_empty()),
             (
                 "--row-terminator",
                 flags.row_terminator.is_some() && matches!(description, Description::FormatFile(_)),
@@ -94,7 +96,7 @@ impl HostLayout {
             skip_lines,
             options,
             has_field_terminator: flags.delimiter.is_some(),
-            date_order: None,
+            spelling: TextSpelling::default(),
         }))
     }
 
@@ -131,16 +133,16 @@ impl HostLayout {
             let end = if mode.is_unicode() { terminator::widen(end) } else { end.clone() };
             host.read.field_terminator = Some(end).filter(|_| is_asked);
         }
-        host.read.dates = Some(DateTexts { order: self.date_order });
+        host.read.spelling = Some(self.spelling);
         host.write.code_page = self.code_page;
         host.write.unmappable = UnmappableText::Refuse;
         host.write.refuse_terminators = true;
         Ok(host)
     }
 
-    /// Returns the layout of a file whose dates have this order of day and month.
-    pub fn with_date_order(self, date_order: Option<DateOrder>) -> Self {
-        Self { date_order, ..self }
+    /// Returns the layout of a file whose numbers and dates are spelled so.
+    pub fn spelled(self, spelling: TextSpelling) -> Self {
+        Self { spelling, ..self }
     }
 
     /// Returns true if the columns must come from elsewhere.

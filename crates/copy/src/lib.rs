@@ -17,6 +17,7 @@
 //! | [`Transformation`], [`TransformEngine`] | what is done to rows on the way, and the door to what does it |
 
 mod collations;
+mod column_types;
 mod copy_report;
 pub mod database;
 mod database_file;
@@ -64,6 +65,7 @@ mod watch;
 mod workbook;
 
 pub use collations::Collations;
+pub use column_types::ColumnTypes;
 pub use copy_report::{CopyReport, FailedCopy};
 pub use database_file::{
     DatabaseFileEndpoint, DatabaseFileRead, DatabaseFileSource, PackageDestination, PackageTarget,

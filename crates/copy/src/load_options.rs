@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use load::{BatchTransaction, LoadOptions, RetryPolicy};
-use rows::text::DateOrder;
+use rows::text::spelling::TextSpelling;
 use rows::{CastOptions, Mapping};
 
 use crate::options::{BulkOptions, Choice, ColumnOptions, ConversionOptions, WriterCount, WriterOptions};
@@ -17,6 +17,7 @@ pub fn load_options(
     columns: &ColumnOptions,
     conversions: &ConversionOptions,
     writers: &WriterOptions,
+    spelling: TextSpelling,
 ) -> LoadOptions {
     let mapping = match (columns.map.is_empty(), columns.by_position) {
         (false, _) => Mapping::Explicit(columns.map.clone()),
@@ -31,7 +32,7 @@ pub fn load_options(
             replacement: conversions.replacement,
             nested_as_json: conversions.nested_as_json,
             drop_time_zone: conversions.drop_time_zone,
-            date_order: conversions.date_order.map(DateOrder::from),
+            spelling,
             ..CastOptions::default()
         },
         batch_rows: bulk.batch_rows,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::AtomicU64};
 
 use arrow::datatypes::SchemaRef;
-use load::{KeyOrder, SourceIdentity, TableShape};
+use load::{Choice, KeyOrder, SourceIdentity, TableShape};
 
 use crate::{error::CopyError, places::Places, row_stream::RowStream};
 
@@ -55,6 +55,11 @@ pub enum Repeat {
 pub trait Source: Send {
     /// Returns the name for messages, without secrets.
     fn name(&self) -> String;
+
+    /// Returns what was found of the columns of text, with the values that decided it, once the rows were looked at for their types.
+    fn findings(&self) -> Vec<Choice> {
+        Vec::new()
+    }
 
     /// Looks at the source without reading its rows.
     ///

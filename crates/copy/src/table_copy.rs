@@ -98,6 +98,7 @@ fn run(
     }
     let prepared = destination.prepare(source, settings.is_dry)?;
     report.plan = prepared.plan;
+    report.plan.extend(source.findings());
     report.created_by = prepared.created_by;
     report.rows_skipped = prepared.rows_before;
     report.rows_refused_before = prepared.refused_before;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use arrow::datatypes::SchemaRef;
 use rows::Form;
-use rows::text::DateOrder;
+use rows::text::spelling::TextSpelling;
 
 use crate::row_stream::{BoxError, RowStream};
 
@@ -22,8 +22,8 @@ pub struct Transformation {
     pub action: Option<String>,
     /// The collation of text columns that name none; None: `SQL_Latin1_General_CP1_CI_AS`.
     pub collation: Option<String>,
-    /// The order of day and month in texts that become dates, such as `03/04/2026`. None: they are refused.
-    pub date_order: Option<DateOrder>,
+    /// The spelling of numbers and dates in texts that become such. Without an order of day and month `03/04/2026` is refused.
+    pub spelling: TextSpelling,
     /// The folder in which READ_FILE and WRITE_FILE find their files; None: neither may be called.
     pub files: Option<PathBuf>,
     /// Bytes that lookups, sorts and groups may hold together. Sorts and groups spill to files beyond it.
@@ -43,7 +43,7 @@ impl Default for Transformation {
             query: None,
             action: None,
             collation: None,
-            date_order: None,
+            spelling: TextSpelling::default(),
             files: None,
             memory_limit: TRANSFORM_MEMORY,
             form: Form::default(),

@@ -4,6 +4,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use arrow::datatypes::SchemaRef;
 use load::{SourceBatch, SourceIdentity};
+use rows::text::spelling::YEAR_CUTOFF;
 use rows::{Form, mapping::note_of_offsets};
 
 use crate::{
@@ -107,11 +108,15 @@ impl Source for TransformedSource {
                 return Ok(Repeat::No(format!("lookup {name}: {reason}")));
             }
         }
-        let Transformation { select, condition, query, action, collation, date_order, .. } =
+        let Transformation { select, condition, query, action, collation, spelling, .. } =
             &self.transformation;
         let mut text = format!("{select:?} {condition:?} {query:?} {collation:?}");
-        if let Some(order) = date_order {
+        // Marks of loads that were recorded before hold the order alone.
+        if let Some(order) = spelling.date_order {
             text += &format!(" {order:?}");
+        }
+        if spelling.year_cutoff.is_some_and(|cutoff| cutoff != YEAR_CUTOFF) || spelling.numbers.is_some() {
+            text += &format!(" {:?} {:?}", spelling.year_cutoff, spelling.numbers);
         }
         if let Some(action) = action {
             text += &format!(" {action:?}");

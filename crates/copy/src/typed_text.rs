@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use formats::bcp::FormConverter;
 use load::{Origin, Origins, SourceBatch, UnreadRow};
+use rows::text::spelling::TextSpelling;
 use rows::{CellError, Form};
 
 use crate::{
@@ -12,14 +13,14 @@ use crate::{
     row_stream::{BoxError, RowStream},
 };
 
-/// Converts a stream of text to the columns of `typed`, by position. A row whose values do not fit becomes one that could not be
+/// Converts a stream of text, spelled so, to the columns of `typed`, by position. A row whose values do not fit becomes one that could not be
 /// read.
 ///
 /// # Errors
 /// A type that text is not converted to.
-pub fn typed(rows: RowStream, typed: &SchemaRef) -> Result<RowStream, CopyError> {
+pub fn typed(rows: RowStream, typed: &SchemaRef, spelling: TextSpelling) -> Result<RowStream, CopyError> {
     let columns = formats::bcp::columns_of(typed)?;
-    let mut converter = FormConverter::new(&rows.schema, &columns, &Form::default())?;
+    let mut converter = FormConverter::spelled(&rows.schema, &columns, &Form::default(), spelling)?;
     let schema = Arc::clone(converter.schema());
     let mut counted = 0;
     let batches = rows.batches.map(move |batch| {

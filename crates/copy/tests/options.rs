@@ -59,6 +59,10 @@ fn words_and_keys_say_the_same() {
         (vec!["--datetime2=cut", "--guid-text"], json!({"datetime2": "cut", "guid_text": true})),
         (vec!["--columns=a,b"], json!({"columns": ["a", "b"]})),
         (vec!["--date-order=dmy"], json!({"date_order": "dmy"})),
+        (vec!["--decimal=,", "--thousands=."], json!({"decimal": ",", "thousands": "."})),
+        (vec!["--thousands=blank", "--percent=number"], json!({"thousands": "blank", "percent": "number"})),
+        (vec!["--null-text=a,b"], json!({"null_text": "a,b"})),
+        (vec!["--null-text=NULL", "--null-text="], json!({"null_text": ["NULL", ""]})),
         (vec!["--replacement=?"], json!({"replacement": "?"})),
     ];
     for (words, keys) in cases {

@@ -1,6 +1,7 @@
 //! Converts one file format into another, without a server.
 
 use rows::mapping::{OffsetForm, ReadOptions};
+use rows::text::spelling::TextSpelling;
 use rows::{CellError, Form};
 use tds::Column;
 
@@ -43,12 +44,14 @@ pub struct ConvertOptions {
     pub batch_rows: usize,
     /// The Arrow types of typed files. The default keeps offsets from UTC (as text).
     pub form: Form,
+    /// The spelling of numbers and dates in delimited text that is read.
+    pub spelling: TextSpelling,
 }
 
 impl Default for ConvertOptions {
     fn default() -> Self {
         let form = Form::Arrow(ReadOptions { date_time_offset: OffsetForm::Text, ..ReadOptions::default() });
-        Self { columns: None, batch_rows: 16_384, form }
+        Self { columns: None, batch_rows: 16_384, form, spelling: TextSpelling::default() }
     }
 }
 
@@ -221,7 +224,7 @@ impl Output {
             }
             _ => {
                 let converter = columns
-                    .map(|columns| FormConverter::new(&schema, &columns, &options.form))
+                    .map(|columns| FormConverter::spelled(&schema, &columns, &options.form, options.spelling))
                     .transpose()?;
                 let schema = match &converter {
                     Some(converter) => std::sync::Arc::clone(converter.schema()),

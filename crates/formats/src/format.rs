@@ -1,10 +1,14 @@
 //! Format of a file.
 
 use std::path::Path;
+use std::sync::Arc;
+
+use rows::text::spelling::TextSpelling;
 
 use crate::bcp::HostFormat;
 use crate::{
-    Compression, CsvOptions, FormatError, IpcContainer, IpcOptions, Location, ParquetOptions, Reason,
+    ColumnReading, Compression, CsvOptions, FormatError, IpcContainer, IpcOptions, Location, ParquetOptions,
+    Reason,
 };
 
 /// Suffixes of the files of SQL Server whose tables `bulkwire copy` reads.
@@ -26,6 +30,24 @@ pub enum Format {
 }
 
 impl Format {
+    /// Returns the format with a declared spelling of numbers and dates, for formats of text.
+    #[must_use]
+    pub fn spelled(self, spelling: TextSpelling) -> Self {
+        match self {
+            Self::Csv(options) => Self::Csv(CsvOptions { spelling, ..options }),
+            other => other,
+        }
+    }
+
+    /// Returns the format with the readings of columns that inference found, for delimited text.
+    #[must_use]
+    pub fn with_readings(self, readings: Option<Arc<[ColumnReading]>>) -> Self {
+        match self {
+            Self::Csv(options) => Self::Csv(CsvOptions { readings, ..options }),
+            other => other,
+        }
+    }
+
     /// Returns the format of a file by its name, and its compression.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ mod at_offset;
 mod batch;
 pub mod bcp;
 pub mod checksum;
+pub mod column_reading;
 mod compression;
 pub mod convert;
 mod counted_chunks;
@@ -64,6 +65,7 @@ mod witness;
 
 pub use batch::{BatchReader, BatchWriter, Written};
 pub use checksum::{Checksum, ContentChecksum};
+pub use column_reading::ColumnReading;
 pub use compression::Compression;
 pub use convert::{ConvertOptions, Converted, FileSpec, RejectRow, convert};
 pub use crew::reading_threads;
@@ -73,7 +75,10 @@ pub use error::{FormatError, Place, Reason};
 pub use fingerprint::{checksum_of, fingerprint};
 pub use folder::Folder;
 pub use format::Format;
-pub use infer::{Evidence, InferProgress, InferredColumn, InferredSchema, infer, infer_files};
+pub use infer::{
+    Doubt, Evidence, Example, Finding, InferProgress, InferredColumn, InferredSchema, NullWords, infer,
+    infer_files,
+};
 pub use ipc::{IpcCompression, IpcContainer, IpcOptions};
 pub use location::{Location, Spooled, Target};
 pub use measure::{measure, measure_all, measure_batches, measure_readable, measure_until};

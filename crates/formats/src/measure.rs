@@ -12,7 +12,9 @@ use crate::csv::CsvReader;
 use crate::damage::contained;
 use crate::infer::{Inference, infer, infer_reader};
 use crate::text_lengths::TextLengths;
-use crate::{BatchReader, Compression, Format, FormatError, InferredColumn, InferredSchema, Location};
+use crate::{
+    BatchReader, ColumnReading, Compression, Format, FormatError, InferredColumn, InferredSchema, Location,
+};
 
 /// Measures a source: longest texts and binaries, NULLs. Delimited text is read by [`infer`]; Parquet columns
 /// of fixed width are not read if the file's statistics have their NULL counts.
@@ -93,7 +95,8 @@ pub fn measure_until(
                 if skips_bad_rows {
                     reader.rejects();
                 }
-                let inference = inference.get_or_insert_with(|| Inference::of(&reader.schema()));
+                let inference =
+                    inference.get_or_insert_with(|| Inference::of(&reader.schema(), &options.spelling));
                 inference.read_text_until(reader, None, is_over)?;
             }
             Ok(inference.map(Inference::finish).unwrap_or_else(|| finish(Vec::new(), 0)))
@@ -247,6 +250,10 @@ impl Gauge {
             scale,
             field: self.field,
             evidence: None,
+            reading: ColumnReading::default(),
+            example: None,
+            null_words: None,
+            doubt: None,
         }
     }
 }

@@ -350,8 +350,8 @@ proptest! {
             CsvOptions { delimiter: ";".into(), quote: Some(b'\''), ..base.clone() },
             CsvOptions { delimiter: "||".into(), ..base.clone() },
             CsvOptions { row_terminator: RowTerminator::Text("|~\n".into()), ..base.clone() },
-            CsvOptions { null_text: Some("NULL".into()), ..base.clone() },
-            CsvOptions { delimiter: "~".into(), row_terminator: RowTerminator::Text("\r\n".into()), null_text: Some("N".into()), ..base },
+            CsvOptions { null_texts: vec!["NULL".into()], ..base.clone() },
+            CsvOptions { delimiter: "~".into(), row_terminator: RowTerminator::Text("\r\n".into()), null_texts: vec!["N".into()], ..base },
         ][dialect].clone();
         let rows = cells.len() / columns;
         let arrays: Vec<(String, ArrayRef)> = (0..columns)

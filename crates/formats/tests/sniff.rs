@@ -138,6 +138,7 @@ fn columns_of_fixed_width() {
   fixed width     34 characters: 4 + 10 + 10 + 10
   header          no
   rows            3
+  found           column1: text: leading zeros; --types gives the column a type (row 1: \"0001\")
   columns
     column1  nvarchar(4) not null
     column2  nvarchar(5) not null

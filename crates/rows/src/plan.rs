@@ -101,8 +101,17 @@ impl Plan {
 
     /// Plans a result set: the columns of `source`, in order, as `columns` describe them to the client.
     pub fn for_result(source: &Schema, columns: &[Column]) -> Result<Self, PlanError> {
-        let pairs = pairs(source, columns, &Mapping::ByPosition)?;
         let options = CastOptions { nested_as_json: true, ..CastOptions::default() };
+        Self::for_result_as(source, columns, options)
+    }
+
+    /// Plans a result set as [`Plan::for_result`] does, with conversions of the caller's choice.
+    pub fn for_result_as(
+        source: &Schema,
+        columns: &[Column],
+        options: CastOptions,
+    ) -> Result<Self, PlanError> {
+        let pairs = pairs(source, columns, &Mapping::ByPosition)?;
         Self::from_pairs(source, columns, &pairs, options)
     }
 

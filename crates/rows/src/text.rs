@@ -15,6 +15,7 @@ pub mod guid;
 mod moment;
 pub mod money;
 pub mod number;
+pub mod spelling;
 pub mod write;
 
 #[cfg(test)]
@@ -30,9 +31,11 @@ pub struct ParseOptions {
     pub drop_time_zone: bool,
     /// Order of day, month and year in dates such as `01/02/2024`. Without it such a date is refused.
     pub date_order: Option<DateOrder>,
+    /// The last year that two digits stand for. Without it a year has four digits.
+    pub year_cutoff: Option<u16>,
 }
 
-/// The order of day, month and year in an all-digit date whose year does not come first
+/// The order of day, month and year in an all-digit date that does not begin with a year of four digits
 /// (`SET DATEFORMAT`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateOrder {
@@ -40,6 +43,8 @@ pub enum DateOrder {
     MonthDayYear,
     /// Day, month, year: `31/12/2024`.
     DayMonthYear,
+    /// Year, month, day, where the year has two digits: `24/12/31`.
+    YearMonthDay,
 }
 
 /// Reason why a text is not a value of the target type.
@@ -101,7 +106,7 @@ pub enum TextError {
     /// `01/02/2024` without [`ParseOptions::date_order`].
     #[error("the order of day and month is not known")]
     AmbiguousDate,
-    /// A year of fewer than four digits.
+    /// A year of two digits without [`ParseOptions::year_cutoff`], or one of three.
     #[error("the year has fewer than four digits")]
     ShortYear,
     /// Hex text of an odd number of digits.

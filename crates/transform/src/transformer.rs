@@ -83,7 +83,7 @@ impl Prepared {
         let engine = Engine::new(&budget, None)?;
         let runtime = Builder::new_current_thread().enable_all().build().map_err(TransformError::Start)?;
         let cancellation = Cancellation::new();
-        let dates = DateReading::Copy(transformation.date_order);
+        let dates = DateReading::Copy(transformation.spelling);
         let planning = Streaming::plan(&engine, &tables, &text, &feed, dates, &cancellation);
         let query = runtime.block_on(planning)?;
         let reads = match &query {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ConnectionOptions, FileOptions, FormatName};
+use super::{ConnectionOptions, FileOptions, FormatName, TextOptions};
 
 /// Converts one file format into another, without a server unless `--table` gives the columns.
 #[derive(Debug, Args)]
@@ -66,9 +66,15 @@ pub struct ConvertArgs {
     /// A CSV target gets no header line
     #[arg(long, help_heading = "Text")]
     pub to_no_header: bool,
-    /// Text that stands for NULL in a CSV source
+    /// The character behind which a quote, a delimiter, a line break or itself is data in a CSV source
+    #[arg(long, value_name = "CHAR", help_heading = "Text")]
+    pub escape: Option<char>,
+    /// Leave out blanks between a delimiter and a field of a CSV source
+    #[arg(long, help_heading = "Text")]
+    pub skip_initial_space: bool,
+    /// Text that stands for NULL in a CSV source; repeat it for several
     #[arg(long, value_name = "TEXT", help_heading = "Text")]
-    pub null_text: Option<String>,
+    pub null_text: Vec<String>,
     /// Text that stands for NULL in a CSV target
     #[arg(long, value_name = "TEXT", help_heading = "Text")]
     pub to_null_text: Option<String>,
@@ -78,6 +84,8 @@ pub struct ConvertArgs {
     /// Encoding of a text target
     #[arg(long, value_name = "NAME", help_heading = "Text")]
     pub to_encoding: Option<String>,
+    #[command(flatten)]
+    pub text: TextOptions,
     /// Write rows of a bcp file that do not fit its description to this file, a JSON object a line
     #[arg(long, value_name = "FILE", help_heading = "Refused rows")]
     pub rejects: Option<PathBuf>,
@@ -104,6 +112,8 @@ impl ConvertArgs {
             no_quote: self.no_quote,
             no_header: self.no_header,
             columns: None,
+            escape: self.escape,
+            skip_initial_space: self.skip_initial_space,
             null_text: self.null_text.clone(),
             encoding: self.encoding.clone(),
         }
@@ -123,7 +133,9 @@ impl ConvertArgs {
             no_quote: self.to_no_quote,
             no_header: self.to_no_header,
             columns: None,
-            null_text: self.to_null_text.clone(),
+            escape: None,
+            skip_initial_space: false,
+            null_text: self.to_null_text.iter().cloned().collect(),
             encoding: self.to_encoding.clone(),
         }
     }

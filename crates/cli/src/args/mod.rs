@@ -18,7 +18,7 @@ use crate::trace;
 
 pub use ::copy::options::{
     BulkOptions, Choice, ColumnOptions, CompressionName, ConnectionOptions, ConversionOptions, FileOptions,
-    FormOptions, FormatName, ModeName, ModeOptions, ReaderOptions, RefusalOptions, WriterCount,
+    FormOptions, FormatName, ModeName, ModeOptions, ReaderOptions, RefusalOptions, TextOptions, WriterCount,
     WriterOptions,
 };
 pub use convert::ConvertArgs;
@@ -118,6 +118,8 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub conversions: ConversionOptions,
     #[command(flatten)]
+    pub text: TextOptions,
+    #[command(flatten)]
     pub refusals: RefusalOptions,
     /// Longest row of a CSV file that is accepted, in bytes (default: 64 MiB); bounds the memory that is used
     #[arg(long, value_name = "BYTES", help_heading = "CSV", value_parser = parse_row_bytes)]
@@ -127,7 +129,8 @@ pub struct LoadArgs {
         long,
         help_heading = "Server side",
         conflicts_with_all = ["create", "map", "by_position", "allow_truncate", "allow_rounding", "drop_time_zone",
-            "replacement", "nested_as_json", "date_order", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
+            "replacement", "nested_as_json", "date_order", "year_cutoff", "decimal", "thousands", "currency", "percent",
+            "escape", "skip_initial_space", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
             "compression", "order", "sole_writer", "writers", "by_partition", "retry_for", "resume", "load_id", "time_limit", "forecast", "report"]
     )]
     pub server_side: bool,

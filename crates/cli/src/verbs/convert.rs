@@ -8,19 +8,22 @@ use load::TableName;
 use load::report::{bytes, grouped, row_words};
 use tds::Column;
 
-use crate::args::{ConvertArgs, FileOptions};
+use crate::args::{ConvertArgs, FileOptions, FormatName};
 use crate::connection;
 use crate::event_log::warns;
 use crate::failure::Failure;
 use crate::verbs::load::command::Outcome;
+use copy::options::given;
 use copy::rejects;
 use copy::rejects::{Rejects, check_apart};
 use copy::{HostLayout, file_format};
+use rows::text::spelling::TextSpelling;
 
 /// Reads one file and writes the other.
 pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {
     let columns = columns(arguments)?;
-    let source_layout = HostLayout::of(&arguments.source_flags())?;
+    let text = arguments.text.spelling()?;
+    let source_layout = HostLayout::of(&arguments.source_flags())?.map(|layout| layout.spelled(text));
     if columns.is_none() && source_layout.as_ref().is_some_and(HostLayout::needs_columns) {
         return Err(Failure::Usage(
             "this file says nothing of its columns: --declare them, name a --table, or describe them by --from-format-file"
@@ -41,7 +44,9 @@ pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {
     let mut refuse = |row: RejectedRow| refuse(&name, &row, rejects.as_ref());
     let refuse: Option<&mut dyn FnMut(RejectedRow) -> Result<(), FormatError>> =
         if rejects.is_some() { Some(&mut refuse) } else { None };
-    let options = ConvertOptions { columns, ..ConvertOptions::default() };
+    let spelling = spelling(arguments, columns.is_some())?;
+    let source = FileSpec { format: source.format.spelled(spelling), ..source };
+    let options = ConvertOptions { columns, spelling, ..ConvertOptions::default() };
     let converted = formats::convert(&source, &target, &options, refuse);
     let refused = rejects.as_ref().map_or(0, Rejects::count);
     if let Some(rejects) = &rejects {
@@ -62,6 +67,24 @@ pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {
         );
     }
     Ok(if refused > 0 { Outcome::RowsRefused } else { Outcome::Whole })
+}
+
+/// Returns the spelling of numbers and dates in the source, which counts where columns have types.
+fn spelling(arguments: &ConvertArgs, has_columns: bool) -> Result<TextSpelling, Failure> {
+    if arguments.text.types.is_some() {
+        return Err(Failure::Usage(
+            "--types is for `bulkwire load` and `copy`; here --declare gives the columns their types"
+                .to_owned(),
+        ));
+    }
+    let is_host = arguments.from_format_file.is_some() || arguments.from.is_some_and(FormatName::is_host);
+    match given(&arguments.text).first().filter(|_| !has_columns && !is_host) {
+        Some(option) => Err(Failure::Usage(format!(
+            "--{} says how numbers and dates are spelled, and no column has a type here: --declare them, or name a --table",
+            option.name
+        ))),
+        None => Ok(arguments.text.spelling()?),
+    }
 }
 
 fn columns(arguments: &ConvertArgs) -> Result<Option<Vec<Column>>, Failure> {

@@ -4,8 +4,8 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::parse_mapping;
 use super::spelled::list;
-use super::{DateOrderName, parse_mapping};
 
 /// The assignment of source columns to those of the target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
@@ -44,7 +44,4 @@ pub struct ConversionOptions {
     /// Load lists, structs and maps as JSON text
     #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
     pub nested_as_json: bool,
-    /// Order of day, month and year in all-digit dates that do not begin with the year
-    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Text")]
-    pub date_order: Option<DateOrderName>,
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::spelled::{NumberOrWord, option, optional_list};
+use super::spelled::{NumberOrWord, TextOrTexts, option, optional_list, texts};
 
 /// The format of a file that is read or written, for every verb that has files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
@@ -48,9 +48,18 @@ pub struct FileOptions {
     #[serde(with = "optional_list")]
     #[schemars(with = "Option<Vec<String>>")]
     pub columns: Option<Vec<String>>,
-    /// Text that stands for NULL (default: an empty, unquoted field)
+    /// The character behind which a quote, a delimiter, a line break or itself is data, as in "say \"hi\""
+    #[arg(long, value_name = "CHAR", help_heading = "CSV")]
+    pub escape: Option<char>,
+    /// Leave out blanks between a delimiter and a field, in front of quotes too
+    #[arg(long, help_heading = "CSV")]
+    pub skip_initial_space: bool,
+    /// Text that stands for NULL (default: an empty, unquoted field); repeat it for several. An empty field is then an empty
+    /// text, unless '' is one of them
     #[arg(long, value_name = "TEXT", help_heading = "CSV")]
-    pub null_text: Option<String>,
+    #[serde(with = "texts")]
+    #[schemars(with = "TextOrTexts")]
+    pub null_text: Vec<String>,
     /// Character encoding: utf-8, utf-16le, utf-16be, or a code page number; raw for bcp's files
     #[arg(long, value_name = "NAME", help_heading = "CSV")]
     #[serde(with = "option")]

@@ -14,13 +14,13 @@ mod refusals;
 mod spelled;
 mod tables;
 mod target_files;
+mod text;
 mod transform;
 mod writers;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rows::text::DateOrder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,7 @@ pub use readers::{Datetime2Form, FormOptions, ReaderOptions};
 pub use refusals::RefusalOptions;
 pub use tables::TableOptions;
 pub use target_files::TargetFileOptions;
+pub use text::{DateOrderName, DecimalName, PercentName, TextOptions, ThousandsName};
 pub use transform::TransformOptions;
 pub use writers::{WriterCount, WriterOptions};
 
@@ -105,6 +106,10 @@ pub struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     pub conversions: ConversionOptions,
+    /// The spelling of numbers and dates in text.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub text: TextOptions,
     /// The form of types that have several.
     #[command(flatten)]
     #[serde(flatten)]
@@ -151,25 +156,6 @@ pub enum Choice {
     On,
     /// Never.
     Off,
-}
-
-/// Orders of the parts of a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DateOrderName {
-    /// Month, day, year.
-    Mdy,
-    /// Day, month, year.
-    Dmy,
-}
-
-impl From<DateOrderName> for DateOrder {
-    fn from(name: DateOrderName) -> DateOrder {
-        match name {
-            DateOrderName::Mdy => DateOrder::MonthDayYear,
-            DateOrderName::Dmy => DateOrder::DayMonthYear,
-        }
-    }
 }
 
 fn parse_collations(text: &str) -> Result<Collations, String> {

@@ -19,6 +19,17 @@ pub(super) enum NumberOrWord {
     Word(String),
 }
 
+/// The schema of a text, or of several.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(super) enum TextOrTexts {
+    /// One text.
+    Text(String),
+    /// Several.
+    Texts(Vec<String>),
+}
+
 /// Writes a value as a number if it looks like one, and otherwise as a text.
 pub(super) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     let text = value.to_string();
@@ -176,6 +187,43 @@ impl<'de, T: Item> Visitor<'de> for Items<T> {
             found.push(T::read(&item).map_err(A::Error::custom)?);
         }
         Ok(found)
+    }
+}
+
+/// Texts: a single one, commas and all, or a list.
+pub(super) mod texts {
+    use serde::Deserialize;
+
+    use super::{Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Texts {
+        One(String),
+        Several(Vec<String>),
+        None,
+    }
+
+    /// Writes one text as such, and several as a list.
+    pub(in super::super) fn serialize<S: Serializer>(
+        texts: &[String],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match texts {
+            [text] => text.serialize(serializer),
+            texts => texts.serialize(serializer),
+        }
+    }
+
+    /// Reads the texts.
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<String>, D::Error> {
+        Ok(match Texts::deserialize(deserializer)? {
+            Texts::One(text) => vec![text],
+            Texts::Several(texts) => texts,
+            Texts::None => Vec::new(),
+        })
     }
 }
 

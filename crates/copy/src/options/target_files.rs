@@ -59,7 +59,7 @@ impl TargetFileOptions {
             row_terminator: self.to_row_terminator.clone(),
             no_quote: self.to_no_quote,
             no_header: self.to_no_header,
-            null_text: self.to_null_text.clone(),
+            null_text: self.to_null_text.iter().cloned().collect(),
             encoding: self.to_encoding.clone(),
             ..FileOptions::default()
         }

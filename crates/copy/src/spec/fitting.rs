@@ -1,5 +1,6 @@
 //! Checks that options fit the ends: an option that an end cannot honour is refused by name.
 
+use super::making::writes_text;
 use crate::{
     endpoint::Endpoint,
     error::CopyError,
@@ -27,8 +28,7 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
     of_text.extend(named(&["declare"]));
     let (keeps_text, of_target_files): (Vec<_>, Vec<_>) =
         given(&options.target_file).into_iter().partition(|one| one.name == "keep-text");
-    let (dates, of_conversions): (Vec<_>, Vec<_>) =
-        given(&options.conversions).into_iter().partition(|one| one.name == "date-order");
+    let (of_spelling, of_conversions) = (given(&options.text), given(&options.conversions));
     let (retry, of_writers): (Vec<_>, Vec<_>) =
         given(&options.writers).into_iter().partition(|one| one.name == "retry-for");
     let (of_server_sources, of_forms) = (given(&options.reading), given(&options.forms));
@@ -52,9 +52,12 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
     refuse(&of_server_targets, is_server(destination), "is for loading SQL Server", destination)?;
     let format = &options.format;
     let is_host_file = format.format_file.is_some() || format.format.is_some_and(FormatName::is_host);
-    let reads_dates = is_server(destination) || options.transformation.is_given() || is_host_file;
-    let of_dates = "is for dates that go into SQL Server or through a transformation";
-    refuse(&dates, reads_dates, of_dates, destination)?;
+    let becomes_typed = is_text_file && !options.target_file.keep_text && !writes_text(ends, options);
+    let reads_text =
+        is_server(destination) || options.transformation.is_given() || is_host_file || becomes_typed;
+    let of_texts =
+        "is for texts that become numbers or dates: in SQL Server, in a file with types, by a transformation";
+    refuse(&of_spelling, reads_text, of_texts, destination)?;
     let modes = named(&["mode", "truncate"]);
     let takes_modes = !is_file(destination) && !is_database_file(destination);
     refuse(&modes, takes_modes, "is for tables; a file is replaced as a whole", destination)?;

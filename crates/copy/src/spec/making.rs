@@ -5,7 +5,6 @@ use std::time::Duration;
 use formats::Format;
 use formats::bcp::declare;
 use load::{ACTION_COLUMN, Client, RetryPolicy, read::ReadOptions};
-use rows::text::DateOrder;
 use tds::Column;
 
 use crate::{
@@ -96,13 +95,14 @@ fn source(ends: &Ends, options: &Options, voice: Voice) -> Result<SourceSpec, Co
             endpoint: endpoint.clone(),
             formats: source_formats(options, &ends.destination, voice)?,
             keeps_text: options.target_file.keep_text,
+            types: options.text.column_types()?,
             interruption: None,
         }),
     })
 }
 
 /// Returns true if rows go to delimited text.
-fn writes_text(ends: &Ends, options: &Options) -> bool {
+pub(super) fn writes_text(ends: &Ends, options: &Options) -> bool {
     let target = &options.target_file;
     match (&ends.destination, target.to_format) {
         (Endpoint::Files(_), Some(name)) => matches!(name, FormatName::Csv | FormatName::Tsv),
@@ -116,6 +116,7 @@ fn writes_text(ends: &Ends, options: &Options) -> bool {
 
 fn source_formats(options: &Options, destination: &Endpoint, voice: Voice) -> Result<FileFormats, CopyError> {
     let file = options.format.clone();
+    let spelling = options.text.spelling()?;
     let Some(layout) = HostLayout::of(&file)? else {
         if options.declare.is_some() {
             return Err(CopyError::Usage(
@@ -124,13 +125,14 @@ fn source_formats(options: &Options, destination: &Endpoint, voice: Voice) -> Re
         }
         return Ok(FileFormats::by(move |location, _| {
             let (format, compression) = file_format::of(location, &file)?;
+            let format = format.spelled(spelling);
             if location.is_rereadable() {
                 file_format::look_at(location, &format, compression, &file, voice.warns)?;
             }
             Ok((format, compression))
         }));
     };
-    let layout = layout.with_date_order(options.conversions.date_order.map(DateOrder::from));
+    let layout = layout.spelled(spelling);
     let mut skipped = Vec::new();
     let columns = match (&options.declare, destination) {
         (Some(text), _) => {
@@ -208,7 +210,7 @@ fn destination(ends: &Ends, options: &Options, voice: Voice) -> Result<Destinati
                 }),
                 false => Record::No,
             },
-            write: ServerWrite { way, action, ..server_write(options, voice) },
+            write: ServerWrite { way, action, ..server_write(options, voice)? },
         })),
         Endpoint::Files(endpoint) => {
             let file = options.target_file.as_file();
@@ -232,11 +234,11 @@ fn destination(ends: &Ends, options: &Options, voice: Voice) -> Result<Destinati
     })
 }
 
-fn server_write(options: &Options, voice: Voice) -> ServerWrite {
-    let Options { bulk, columns, conversions, writers, .. } = options;
+fn server_write(options: &Options, voice: Voice) -> Result<ServerWrite, CopyError> {
+    let Options { bulk, columns, conversions, writers, text, .. } = options;
     let retry: RetryPolicy = writers.retry();
-    ServerWrite {
-        options: load_options(bulk, columns, conversions, writers),
+    Ok(ServerWrite {
+        options: load_options(bulk, columns, conversions, writers, text.spelling()?),
         by_position: columns.by_position,
         writers: writers.count(),
         retry,
@@ -249,7 +251,7 @@ fn server_write(options: &Options, voice: Voice) -> ServerWrite {
         to_schema: options.tables.to_schema.clone(),
         sole_writer: bulk.sole_writer,
         ..ServerWrite::default()
-    }
+    })
 }
 
 /// Names the column with the action of each row: that of the expression, or, if a query yields the rows, one of its
@@ -296,7 +298,7 @@ fn rows(ends: &Ends, options: &Options) -> Result<Option<RowsSpec>, CopyError> {
         query,
         collation: asked.collation.clone(),
         form: options.forms.form(writes_text(ends, options)),
-        date_order: options.conversions.date_order.map(DateOrder::from),
+        spelling: options.text.spelling()?,
         files: asked.files.clone(),
         ..Transformation::default()
     };

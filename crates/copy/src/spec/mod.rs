@@ -12,6 +12,7 @@ use formats::{Compression, Format, Location};
 use load::{Interruption, Mode, read::ReadOptions};
 
 use crate::{
+    column_types::ColumnTypes,
     database,
     database_file::{DatabaseFileRead, DatabaseFileSource, PackageDestination, PackageTarget},
     destination::{Create, Destination},
@@ -85,6 +86,8 @@ pub struct FileRead {
     pub formats: FileFormats,
     /// Columns of text files stay text, also in tables that are made of them.
     pub keeps_text: bool,
+    /// Types that the user sets for columns of text files.
+    pub types: Option<ColumnTypes>,
     /// Ends the look at all rows of text files.
     pub interruption: Option<Interruption>,
 }
@@ -324,6 +327,7 @@ impl SourceSpec {
                 endpoint,
                 formats: FileFormats::default(),
                 keeps_text: false,
+                types: None,
                 interruption: None,
             }),
             Endpoint::Database(endpoint) => Self::Database(DatabaseRead { endpoint, query }),
@@ -376,6 +380,7 @@ impl SourceSpec {
             Self::Files(read) => Box::new(
                 FileSource::new(&read.endpoint, &read.formats)?
                     .keeping_text(read.keeps_text)
+                    .with_types(read.types.clone())
                     .interrupted_by(read.interruption.clone()),
             ),
             Self::Sheet(read) => Box::new(SheetSource::new(&read.endpoint, read.settings.clone())),

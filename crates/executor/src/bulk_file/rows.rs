@@ -7,6 +7,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use formats::bcp::{HostReader, RowPositions, RowsetColumn};
 use formats::{Compression, FormatError, Location};
 use rows::mapping::Form;
+use rows::text::spelling::{TextSpelling, YEAR_CUTOFF};
 use rows::{CastOptions, CellError, CellErrorReason, Decoder, Mapping, Plan};
 use tds::{Column, ColumnFlags, SqlType};
 use tsql::SqlError;
@@ -186,7 +187,11 @@ impl FileRows {
         let cast = CastOptions {
             allow_rounding: true,
             empty_as_null: is_csv,
-            date_order: Some(dates.order()),
+            spelling: TextSpelling {
+                date_order: Some(dates.order()),
+                year_cutoff: Some(YEAR_CUTOFF),
+                numbers: None,
+            },
             ..CastOptions::default()
         };
         let plan = Plan::new(&schema, &targets, &Mapping::ByPosition, cast)

@@ -11,11 +11,12 @@ use arrow::datatypes::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampSecondType, UInt8Type, UInt64Type,
 };
 use rows::Form;
+use rows::text::TextError;
+use rows::text::spelling::{NumberSpelling, TextSpelling};
 use tds::{Column, Length, SqlType, Vector, VectorError, vector};
 
 use super::cells::Cells;
 use super::format_file::HostField;
-use super::options::DateTexts;
 use super::regional::RegionalFormat;
 use super::text_column::{TextColumn, TextForm};
 use super::value::{Fault, Remark, hex, moment_text, native, number_text};
@@ -48,11 +49,12 @@ pub(super) fn filler(
     column: &Column,
     text: TextForm,
     regional: Option<&Arc<RegionalFormat>>,
-    dates: Option<DateTexts>,
+    spelling: Option<TextSpelling>,
 ) -> Box<dyn ColumnFiller> {
     let sql_type = column.sql_type();
     if field.host_type.is_text() {
-        let dates = dates.filter(|_| regional.is_none());
+        let spelling = spelling.filter(|_| regional.is_none());
+        let numbers = spelling.and_then(|spelling| spelling.numbers).filter(|_| is_number(sql_type));
         let source = match regional.filter(|_| is_money(sql_type) || is_moment(sql_type)) {
             Some(format) => Source::Regional {
                 form: text,
@@ -60,9 +62,12 @@ pub(super) fn filler(
                 is_money: is_money(sql_type),
                 scratch: String::new(),
             },
-            None => Source::Text { form: text, scratch: Vec::new() },
+            None => match numbers {
+                Some(numbers) => Source::Numbers { form: text, numbers, scratch: String::new() },
+                None => Source::Text { form: text, scratch: Vec::new() },
+            },
         };
-        return textual(source, column, text, dates);
+        return textual(source, column, text, spelling);
     }
     match same_kind(field.host_type, sql_type) {
         true => native_filler(field.host_type, sql_type),
@@ -83,6 +88,7 @@ enum Source {
     Text { form: TextForm, scratch: Vec<u8> },
     Spelled { host_type: HostType, scratch: Vec<u8> },
     Regional { form: TextForm, format: Arc<RegionalFormat>, is_money: bool, scratch: String },
+    Numbers { form: TextForm, numbers: NumberSpelling, scratch: String },
 }
 
 impl Source {
@@ -108,6 +114,17 @@ impl Source {
                 *scratch = plain.ok_or(if *is_money { Fault::Syntax } else { Fault::Date })?;
                 Ok(scratch.as_bytes())
             }
+            Self::Numbers { form, numbers, scratch } => {
+                let text = form.decode(cell).ok_or(Fault::Syntax)?;
+                scratch.clear();
+                match numbers.plain(&text) {
+                    Ok(plain) => scratch.push_str(&plain),
+                    // Blanks alone are judged as they are.
+                    Err(TextError::Empty) => scratch.push_str(&text),
+                    Err(_) => return Err(Fault::Syntax),
+                }
+                Ok(scratch.as_bytes())
+            }
             Self::Spelled { host_type, scratch } => {
                 scratch.clear();
                 native::spell(*host_type, cell, scratch);
@@ -115,6 +132,13 @@ impl Source {
             }
         }
     }
+}
+
+fn is_number(sql_type: &SqlType) -> bool {
+    use SqlType as T;
+    let is_whole = matches!(sql_type, T::TinyInt | T::SmallInt | T::Int | T::BigInt);
+    let is_exact = matches!(sql_type, T::Decimal { .. } | T::Numeric { .. } | T::Money | T::SmallMoney);
+    is_whole || is_exact || matches!(sql_type, T::Real | T::Float)
 }
 
 fn is_money(sql_type: &SqlType) -> bool {
@@ -139,7 +163,7 @@ fn textual(
     mut source: Source,
     column: &Column,
     form: TextForm,
-    dates: Option<DateTexts>,
+    spelling: Option<TextSpelling>,
 ) -> Box<dyn ColumnFiller> {
     let sql_type = column.sql_type().clone();
     let meridiem = !matches!(source, Source::Text { form: TextForm::Wide, .. });
@@ -196,8 +220,8 @@ fn textual(
             let kind = sql_type.clone();
             instants(&sql_type, move |cell| {
                 let text = source.text(cell)?;
-                if let Some(dates) = dates {
-                    return moment_text::by_load_rules(text, &kind, dates).map(|value| (value, None));
+                if let Some(spelling) = spelling {
+                    return moment_text::by_load_rules(text, &kind, spelling).map(|value| (value, None));
                 }
                 match kind {
                     SqlType::Date => moment_text::date(text).map(|value| (value, None)),
@@ -250,7 +274,9 @@ fn textual(
         | SqlType::NText
         | SqlType::Xml
         | SqlType::Json => match source {
-            Source::Text { .. } | Source::Regional { .. } => Box::new(TextColumn::new(column, form)),
+            Source::Text { .. } | Source::Regional { .. } | Source::Numbers { .. } => {
+                Box::new(TextColumn::new(column, form))
+            }
             Source::Spelled { host_type, .. } => Box::new(TextColumn::spelled(column, host_type)),
         },
     }
@@ -279,7 +305,7 @@ fn variant_text(
     out: &mut Vec<u8>,
 ) -> Result<Remark, Fault> {
     let text = match source {
-        Source::Text { .. } | Source::Regional { .. } => {
+        Source::Text { .. } | Source::Regional { .. } | Source::Numbers { .. } => {
             form.decode(cell).ok_or(Fault::Refused(Deviation::InvalidText))?
         }
         Source::Spelled { .. } => String::from_utf8_lossy(source.text(cell)?),

@@ -6,7 +6,8 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use rows::mapping::SQL_TYPE_KEY;
-use rows::{BoundBatch, CellError, Decoder, Form, Plan};
+use rows::text::spelling::TextSpelling;
+use rows::{BoundBatch, CastOptions, CellError, Decoder, Form, Plan};
 use tds::{Column, SqlType};
 
 use crate::{FormatError, Reason};
@@ -27,6 +28,19 @@ impl FormConverter {
     /// # Errors
     /// Another number of columns, or types that cannot be converted.
     pub fn new(source: &Schema, columns: &[Column], form: &Form) -> Result<Self, FormatError> {
+        Self::spelled(source, columns, form, TextSpelling::default())
+    }
+
+    /// Prepares the same conversion of text whose numbers and dates are spelled so.
+    ///
+    /// # Errors
+    /// Another number of columns, or types that cannot be converted.
+    pub fn spelled(
+        source: &Schema,
+        columns: &[Column],
+        form: &Form,
+        spelling: TextSpelling,
+    ) -> Result<Self, FormatError> {
         if source.fields().len() != columns.len() {
             let count = |count: usize| format!("{count} columns");
             let (expected, found) = (count(columns.len()), count(source.fields().len()));
@@ -48,7 +62,8 @@ impl FormConverter {
             let source = source.project(&differing)?;
             let targets: Vec<Column> =
                 differing.iter().filter_map(|index| columns.get(*index)).map(nullable).collect();
-            let plan = Plan::for_result(&source, &targets)
+            let cast = CastOptions { nested_as_json: true, spelling, ..CastOptions::default() };
+            let plan = Plan::for_result_as(&source, &targets, cast)
                 .map_err(|error| FormatError::new(Reason::Text(error.to_string())))?;
             Some((differing, plan, form.clone()))
         };

@@ -53,7 +53,7 @@ pub use format_file::{FieldCollation, FormatFile, FormatFileKind, FormatVersion,
 pub use host_format::{HostFormat, HostFormatReader, columns_of};
 pub use host_type::HostType;
 pub use layout::{DataMode, LayoutOptions, NativeVersion};
-pub use options::{ByteOrderMark, DateTexts, FileCodePage, HostReadOptions, TextFields};
+pub use options::{ByteOrderMark, FileCodePage, HostReadOptions, TextFields};
 pub use quoted::QuotedLayout;
 pub use reader::{HostBatch, HostReader};
 pub use regional::{DatePart, RegionalFormat};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rows::text::DateOrder;
+use rows::text::spelling::TextSpelling;
 use tds::CodePage;
 
 use super::layout::NativeVersion;
@@ -59,13 +59,6 @@ pub enum TextFields {
     Keep,
 }
 
-/// Dates and times in text by the rules of a load, which takes more spellings than the original, and none for another day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DateTexts {
-    /// The order of day and month in `03/04/2026`; None refuses it.
-    pub order: Option<DateOrder>,
-}
-
 /// Options for reading a host file. The default is `bcp in` on Linux.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostReadOptions {
@@ -92,8 +85,9 @@ pub struct HostReadOptions {
     pub regional: Option<Arc<RegionalFormat>>,
     /// The field terminator that was asked for, also where the file has one field and so none.
     pub field_terminator: Option<Vec<u8>>,
-    /// Forms of dates and times in text, other than the original's; `-R` goes before them.
-    pub dates: Option<DateTexts>,
+    /// Dates and times in text by the rules of a load, which takes more spellings than the original and none for another day, and
+    /// numbers spelled so. `None` for the original's rules; `-R` goes before it.
+    pub spelling: Option<TextSpelling>,
     /// Silent losses of the original that are accepted. Each one that happens is reported.
     pub tolerance: Tolerance,
     /// Keeps the bytes of each batch's rows, so that a row can be returned as it is in the file.
@@ -120,7 +114,7 @@ impl Default for HostReadOptions {
             blank_is_null: false,
             regional: None,
             field_terminator: None,
-            dates: None,
+            spelling: None,
             tolerance: Tolerance::vendor(),
             keep_raw_rows: false,
             batch_rows: 65_536,

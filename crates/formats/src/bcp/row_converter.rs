@@ -252,7 +252,7 @@ impl FieldReader {
             column: column.clone(),
             filler: match options.text_fields {
                 TextFields::Keep if stored.host_type.is_text() => column::text_filler(column, text),
-                _ => column::filler(&stored, column, text, options.regional.as_ref(), options.dates),
+                _ => column::filler(&stored, column, text, options.regional.as_ref(), options.spelling),
             },
             batch_column: None,
         });

@@ -1,12 +1,16 @@
 //! The dialect of a delimited file.
 
-use crate::{Encoding, FormatError};
+use std::sync::Arc;
+
+use rows::text::spelling::TextSpelling;
+
+use crate::{ColumnReading, Encoding, FormatError};
 
 /// A dialect of delimited text, for reading and writing.
 ///
-/// NULL and the empty string: without `null_text` an empty field is NULL and a quoted empty field (`""`) is `''`. With
-/// `null_text` a field that is exactly that text, unquoted, is NULL, and an empty field is `''`. A quoted field is
-/// never NULL.
+/// NULL and the empty string: without `null_texts` an empty field is NULL and a quoted empty field (`""`) is `''`. With
+/// `null_texts` a field that is exactly one of these texts, unquoted, is NULL, and an empty field is `''` if it is none of
+/// them. A quoted field is never NULL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Text between fields: one or more characters.
@@ -20,8 +24,17 @@ pub struct CsvOptions {
     pub header: bool,
     /// Names of the columns, in file order; they take the place of the header's. Reading only.
     pub columns: Option<Vec<String>>,
-    /// Text of NULL.
-    pub null_text: Option<String>,
+    /// Texts of NULL; the first is written.
+    pub null_texts: Vec<String>,
+    /// The character (ASCII) behind which a quote, a delimiter, a line break or itself is data. In front of anything else it is
+    /// data itself. Reading only.
+    pub escape: Option<u8>,
+    /// Leaves out blanks between a delimiter and a field. Reading only.
+    pub skip_initial_space: bool,
+    /// The spelling of numbers and dates that the user declares. Fields are handed out as they are written; inference goes by it.
+    pub spelling: TextSpelling,
+    /// The readings of columns, by their places. Their values are handed out in SQL Server's spelling.
+    pub readings: Option<Arc<[ColumnReading]>>,
     /// Encoding. When reading, a byte-order mark in the file takes precedence.
     pub encoding: Encoding,
     /// Terminator of rows.
@@ -88,14 +101,28 @@ impl CsvOptions {
             if self.delimiter.contains(quote) || self.terminator().contains(quote) {
                 return fail("quote", "occurs in the delimiter or the row terminator");
             }
-            if self.null_text.as_deref().is_some_and(|text| text.starts_with(quote)) {
+            if self.null_texts.iter().any(|text| text.starts_with(quote)) {
                 return fail("null text", "begins with the quote character");
             }
         }
-        if let Some(null_text) = &self.null_text
-            && (null_text.contains(&self.delimiter) || null_text.contains(self.terminator()))
-        {
+        let is_divided = |text: &String| text.contains(&self.delimiter) || text.contains(self.terminator());
+        if self.null_texts.iter().any(is_divided) {
             return fail("null text", "contains the delimiter or the row terminator");
+        }
+        if let Some(escape) = self.escape {
+            let escape = char::from(escape);
+            let is_other = self.quote.map(char::from) == Some(escape)
+                || self.delimiter.contains(escape)
+                || self.terminator().contains(escape);
+            if !escape.is_ascii() || escape.is_ascii_alphanumeric() || is_other {
+                return fail(
+                    "escape",
+                    "must be an ASCII character that is no letter, no digit, and in no other mark",
+                );
+            }
+        }
+        if self.skip_initial_space && self.delimiter.starts_with(' ') {
+            return fail("skip initial space", "the delimiter begins with a blank");
         }
         if self.columns.as_ref().is_some_and(Vec::is_empty) {
             return fail("columns", "must name at least one column");
@@ -126,7 +153,11 @@ impl Default for CsvOptions {
             skip_lines: 0,
             header: true,
             columns: None,
-            null_text: None,
+            null_texts: Vec::new(),
+            escape: None,
+            skip_initial_space: false,
+            spelling: TextSpelling::default(),
+            readings: None,
             encoding: Encoding::Utf8,
             row_terminator: RowTerminator::Auto,
             byte_order_mark: None,

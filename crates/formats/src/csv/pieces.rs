@@ -206,8 +206,7 @@ impl PieceSplitter {
                         decoder.source_bytes(piece.text.get(counted_to..split.next).unwrap_or_default());
                     positions
                 });
-                let arrays =
-                    self.columns.iter_mut().map(TextColumn::finish).collect::<Result<Vec<_>, _>>()?;
+                let arrays = self.rules.finish(&mut self.columns)?;
                 parts.push(Part {
                     batch: RecordBatch::try_new(Arc::clone(&self.schema), arrays)?,
                     positions,

@@ -9,6 +9,8 @@ use std::time::Duration;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 
+use rows::text::spelling::TextSpelling;
+
 use super::ahead::{Input, Ready};
 use super::columns::{FieldRules, TextColumn};
 use super::options::{CsvOptions, RowTerminator};
@@ -49,6 +51,7 @@ pub struct CsvReader {
     /// Error to return once the rows before it were returned.
     failure: Option<FormatError>,
     finished: bool,
+    spelling: TextSpelling,
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
 }
@@ -170,10 +173,7 @@ impl CsvReader {
             file: name.to_owned(),
             columns: fields.iter().map(|_| TextColumn::new()).collect(),
             schema: Arc::new(Schema::new(fields)),
-            rules: FieldRules {
-                null_text: options.null_text.clone().unwrap_or_default().into_bytes(),
-                quote: options.quote.unwrap_or(b'"'),
-            },
+            rules: FieldRules::new(options),
             blocks,
             batch_rows: batch_rows.max(1),
             batch_bytes_max: options.max_batch_bytes,
@@ -189,9 +189,15 @@ impl CsvReader {
             threads: 1,
             failure: None,
             finished: false,
+            spelling: options.spelling,
             bytes_read: Arc::default(),
             bytes_total: None,
         })
+    }
+
+    /// Returns the spelling of numbers and dates that the user declares.
+    pub(crate) fn spelling(&self) -> &TextSpelling {
+        &self.spelling
     }
 
     /// Reads on until a batch is ready or filled, the file ends or a row is wrong.
@@ -292,7 +298,7 @@ impl CsvReader {
         self.delivered = self.rejects.as_ref().map(|_| std::mem::replace(&mut self.filling, fresh));
         self.rows_in_batch = 0;
         self.bytes_in_batch = 0;
-        let arrays = self.columns.iter_mut().map(TextColumn::finish).collect::<Result<Vec<_>, _>>()?;
+        let arrays = self.rules.finish(&mut self.columns)?;
         Ok(RecordBatch::try_new(Arc::clone(&self.schema), arrays)?)
     }
 }
@@ -536,9 +542,7 @@ fn column_names(blocks: &mut Blocks, options: &CsvOptions) -> Result<Vec<String>
     let found = loop {
         let split = blocks.split(1, None, &mut rows);
         if rows.count > 0 {
-            let names =
-                rows.fields.iter().zip(1..).map(|(span, number)| name(&blocks.text, span, number, options));
-            let mut names = names.collect::<Vec<_>>();
+            let mut names = names_in(&blocks.text, &rows.fields, options);
             if options.header {
                 number_repeated(&mut names);
                 blocks.start = split.next;
@@ -567,18 +571,17 @@ fn column_names(blocks: &mut Blocks, options: &CsvOptions) -> Result<Vec<String>
     }
 }
 
-fn name(text: &[u8], span: &Span, number: usize, options: &CsvOptions) -> String {
-    let written = String::from_utf8_lossy(&text[span.start as usize..span.end as usize]);
-    if !options.header || written.is_empty() {
-        return format!("column{number}");
+/// Returns the names of the columns: those of the header, or numbers.
+fn names_in(text: &[u8], fields: &[Span], options: &CsvOptions) -> Vec<String> {
+    let numbered = (1..=fields.len()).map(|number| format!("column{number}"));
+    if !options.header {
+        return numbered.collect();
     }
-    match (span.form, options.quote) {
-        (FieldForm::QuotedDoubled, Some(quote)) => {
-            let quote = char::from(quote).to_string();
-            written.replace(&quote.repeat(2), &quote)
-        }
-        _ => written.into_owned(),
-    }
+    let rules = FieldRules::new(options);
+    let mut written = TextColumn::new();
+    written.extend(text, fields, 0, 1, &rules);
+    let names = numbered.zip(written.texts());
+    names.map(|(number, name)| if name.is_empty() { number } else { name }).collect()
 }
 
 /// Gives a name that is there already a number, as it is done with workbooks: columns are known by their names.

@@ -11,6 +11,9 @@ pub(super) struct Splitter {
     /// `\r` in front of the terminator belongs to it.
     trim_return: bool,
     quote: Option<u8>,
+    escape: Option<u8>,
+    /// Blanks in front of a field are left out.
+    skips_blanks: bool,
     /// A row without line breaks inside quotes is exactly one line. Rows that no line break ends are counted
     /// as lines too.
     row_is_line: bool,
@@ -101,6 +104,8 @@ impl Splitter {
             delimiter: options.delimiter.as_bytes().to_vec(),
             trim_return: options.row_terminator == RowTerminator::Auto,
             quote: options.quote,
+            escape: options.escape,
+            skips_blanks: options.skip_initial_space,
             row_is_line: terminator == b"\n" || !terminator.contains(&b'\n'),
             row_bytes_max: options.max_row_bytes,
             terminator,
@@ -171,6 +176,10 @@ impl Splitter {
             // A row of nothing but delimiters must not cost twelve times its size: surplus fields are only counted.
             let fields_max = expected.unwrap_or(COLUMNS_MAX);
             let row_end = loop {
+                if self.skips_blanks {
+                    let rest = text.get(field_start..).unwrap_or_default();
+                    field_start += rest.iter().take_while(|byte| **byte == b' ').count();
+                }
                 let mut span = Span { start: field_start as u32, end: 0, form: FieldForm::Bare };
                 let behind;
                 let end;
@@ -294,8 +303,8 @@ impl Splitter {
         scanner: &mut Scanner<'_>,
     ) -> (usize, Behind) {
         while let Some(position) = scanner.next() {
-            if position < field_start {
-                // Within a delimiter of several bytes.
+            // Within a delimiter of several bytes, or data.
+            if position < field_start || self.is_escaped(text, field_start, position) {
                 continue;
             }
             if SINGLE {
@@ -317,6 +326,14 @@ impl Splitter {
         (text.len(), if last { Behind::Terminator } else { Behind::Unknown })
     }
 
+    /// Returns true if the byte at `position` is data because of an escape in front of it, which is none itself.
+    #[inline(always)]
+    fn is_escaped(&self, text: &[u8], field_start: usize, position: usize) -> bool {
+        let Some(escape) = self.escape else { return false };
+        let before = text.get(field_start..position).unwrap_or_default();
+        before.iter().rev().take_while(|byte| **byte == escape).count() % 2 == 1
+    }
+
     /// Finds the position of the quote that closes the field that opens at `field_start`.
     fn closing_quote(
         &self,
@@ -334,6 +351,9 @@ impl Splitter {
                 continue;
             }
             let byte = text[position];
+            if byte == quote && self.is_escaped(text, field_start + 1, position) {
+                continue;
+            }
             if byte == quote {
                 if text.get(position + 1) != Some(&quote) {
                     // At the end of the text the next block may bring the second quote; the caller cannot tell

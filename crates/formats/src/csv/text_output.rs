@@ -19,7 +19,7 @@ impl TextOutput {
             delimiter: options.delimiter.clone(),
             terminator: options.terminator().to_owned(),
             quote: options.quote,
-            null_text: options.null_text.clone().unwrap_or_default(),
+            null_text: options.null_texts.first().cloned().unwrap_or_default(),
             return_is_trimmed: options.row_terminator == RowTerminator::Auto,
         }
     }

@@ -4,11 +4,15 @@ use std::collections::HashMap;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Field, TimeUnit};
+use rows::text::spelling::TextSpelling;
 
 use super::InferredColumn;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Example, NullWords};
 use super::number::Number;
+use super::rivals::{GROUPED_BY_POINTS, Rivals, Verdict};
 use super::shape::Shape;
+use crate::ColumnReading;
+use crate::column_reading::{ValueSpelling, declared, is_null_word};
 use crate::text_lengths::TextLengths;
 
 /// Counts and shape of one text column.
@@ -21,6 +25,16 @@ pub(super) struct Tally {
     evidence: Option<Evidence>,
     /// Values stand between blanks, which say nothing of their types.
     is_padded: bool,
+    /// The spellings of numbers and of dates that the user declares.
+    declared: (Option<ValueSpelling>, Option<ValueSpelling>),
+    /// The first value that was read by a declared spelling.
+    example: Option<Example>,
+    /// The shape of the values if the points in them stand between groups of three digits; `None` once they do not.
+    by_points: Option<Shape>,
+    /// Other readings of values that are text as SQL Server spells them.
+    rivals: Option<Rivals>,
+    null_words: Option<NullWords>,
+    values: u64,
 }
 
 /// The place of a batch's rows.
@@ -32,7 +46,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Tally {
-    pub(super) fn new(name: &str, is_padded: bool) -> Self {
+    pub(super) fn new(name: &str, is_padded: bool, spelling: &TextSpelling) -> Self {
         Self {
             name: name.to_owned(),
             shape: Shape::Unseen,
@@ -40,6 +54,12 @@ impl Tally {
             nulls: 0,
             evidence: None,
             is_padded,
+            declared: declared(spelling),
+            example: None,
+            by_points: Some(Shape::Unseen),
+            rivals: None,
+            null_words: None,
+            values: 0,
         }
     }
 
@@ -54,15 +74,76 @@ impl Tally {
         for (index, text) in texts.iter().enumerate() {
             let Some(text) = text else { continue };
             self.lengths.observe(text);
-            if self.shape != Shape::Text {
-                let text = if self.is_padded { text.trim_matches(' ') } else { text };
-                let wider = self.shape.merge(Shape::of(text));
-                if wider != self.shape {
-                    self.note(wider, text, index, place);
-                }
-                self.shape = wider;
+            self.values += 1;
+            let is_settled = self.shape == Shape::Text && self.rivals.as_ref().is_none_or(Rivals::is_empty);
+            if is_settled {
+                continue;
+            }
+            let text = if self.is_padded { text.trim_matches(' ') } else { text };
+            match is_null_word(text) {
+                true => self.note_null_word(text),
+                false => self.observe_value(text, index, place),
             }
         }
+    }
+
+    fn note_null_word(&mut self, text: &str) {
+        let words = self.null_words.get_or_insert_with(|| NullWords {
+            word: text.trim().to_owned(),
+            values: 0,
+            of: 0,
+        });
+        words.values += 1;
+    }
+
+    fn observe_value(&mut self, text: &str, index: usize, place: &Place<'_>) {
+        let seen = self.shape;
+        let shape = self.shape_of(text);
+        if seen != Shape::Text {
+            let wider = seen.merge(shape);
+            if wider != seen {
+                self.note(wider, text, index, place);
+            }
+            self.shape = wider;
+        }
+        if self.shape == Shape::Text {
+            let (by_points, declared) = (self.by_points, &self.declared);
+            let is_open = (declared.0.is_none(), declared.1.is_none());
+            let rivals =
+                self.rivals.get_or_insert_with(|| Rivals::new(seen, by_points, is_open.0, is_open.1));
+            rivals.observe(text);
+        } else if let Some(by_points) = self.by_points {
+            // Points between groups are points in front of decimals too, as long as each group has three digits.
+            let wider = match shape {
+                Shape::Number(number) if number.range.is_some() => Some(by_points.merge(shape)),
+                Shape::Number(_) => {
+                    GROUPED_BY_POINTS.plain(text).ok().map(|plain| by_points.merge(Shape::of(&plain)))
+                }
+                _ => None,
+            };
+            self.by_points = wider.filter(|wider| matches!(wider, Shape::Number(_)));
+        }
+    }
+
+    /// Recognises the shape of a value, by the declared spellings first.
+    fn shape_of(&mut self, text: &str) -> Shape {
+        let shape = Shape::of(text);
+        let (numbers, dates) = self.declared;
+        let by_numbers = numbers.and_then(|numbers| numbers.plain(text)).map(|plain| plain.into_owned());
+        let number = by_numbers.map(|plain| (Shape::of(&plain), plain));
+        let found = match (number, shape) {
+            (Some((number @ Shape::Number(_), plain)), _) => Some((number, plain)),
+            (_, Shape::Number(_)) if numbers.is_some() => return Shape::Text,
+            (_, Shape::Text) => {
+                dates.and_then(|dates| dates.plain(text)).map(|plain| (Shape::of(&plain), plain.into_owned()))
+            }
+            _ => None,
+        };
+        let Some((shape, plain)) = found else { return shape };
+        if self.example.is_none() && plain != text {
+            self.example = Some(Example { value: text.to_owned(), plain, values: 0 });
+        }
+        shape
     }
 
     /// Keeps the value if the column's type changes with it.
@@ -76,9 +157,51 @@ impl Tally {
     }
 
     pub(super) fn finish(self, is_complete: bool) -> InferredColumn {
-        let Self { name, shape, lengths, nulls, evidence, .. } = self;
+        let Self {
+            name,
+            shape,
+            lengths,
+            mut nulls,
+            evidence,
+            rivals,
+            null_words,
+            values,
+            example,
+            declared,
+            ..
+        } = self;
+        let mut settled = match shape {
+            // Declared numbers are no versions, 1.9 beside 1.10.
+            Shape::Number(number) if declared.0.is_some() && number.fits_decimal() => shape,
+            shape => shape.settle(),
+        };
+        let mut reading = ColumnReading::default();
+        let mut example = example.filter(|_| settled != Shape::Text);
+        let mut doubt = None;
+        if settled == Shape::Text
+            && let Some(rivals) = rivals
+        {
+            match rivals.verdict() {
+                Verdict::None => {}
+                Verdict::Two(found) => doubt = Some(found),
+                Verdict::One { spelling, shape, value, plain } => {
+                    settled = shape;
+                    reading.values = Some(spelling);
+                    example = Some(Example { value, plain, values: 0 });
+                }
+            }
+        }
+        let is_typed = !matches!(settled, Shape::Text | Shape::Unseen);
+        let null_words = null_words.map(|words| NullWords { of: values, ..words });
+        if let Some(words) = null_words.as_ref().filter(|_| is_typed) {
+            reading.has_null_words = true;
+            nulls += words.values;
+        }
+        if let Some(example) = &mut example {
+            example.values = values - null_words.as_ref().map_or(0, |words| words.values);
+        }
         let nullable = nulls > 0 || !is_complete;
-        let typed = Typed::of(shape.settle());
+        let typed = Typed::of(settled);
         let mut field = Field::new(&name, typed.data_type, nullable);
         if let Some(sql_type) = typed.sql_type {
             field = field.with_metadata(HashMap::from([("sql_type".to_owned(), sql_type)]));
@@ -95,6 +218,10 @@ impl Tally {
             precision: typed.precision,
             scale: typed.scale,
             evidence,
+            reading,
+            example,
+            null_words,
+            doubt,
         }
     }
 }

@@ -2,6 +2,28 @@
 
 use std::fmt;
 
+/// The reading of a column's values, other than SQL Server's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Example {
+    /// A value.
+    pub value: String,
+    /// The value as SQL Server spells it.
+    pub plain: String,
+    /// Number of values that are read so.
+    pub values: u64,
+}
+
+/// Words that programs write for NULL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NullWords {
+    /// The first of them.
+    pub word: String,
+    /// Their number.
+    pub values: u64,
+    /// Number of values, they included.
+    pub of: u64,
+}
+
 /// The last value that made a column's type what it is: without it the type would be narrower.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use rows::text::spelling::TextSpelling;
+
 use super::{BATCH_ROWS, Inference, InferredSchema};
 use crate::bcp::RejectedRow;
 use crate::{Compression, Format, FormatError, Location};
@@ -35,7 +37,12 @@ pub fn infer_files(
     for (file, (location, format, compression)) in files.iter().enumerate() {
         let mut reader = crate::open(location, format, *compression, BATCH_ROWS)?;
         let is_padded = matches!(format, Format::Host(host) if host.read.blank_is_null);
-        let inference = inference.get_or_insert_with(|| Inference::of_columns(&reader.schema(), is_padded));
+        let spelling = match format {
+            Format::Csv(options) => options.spelling,
+            _ => TextSpelling::default(),
+        };
+        let inference =
+            inference.get_or_insert_with(|| Inference::of_columns(&reader.schema(), is_padded, &spelling));
         let rejects = reader.rejects();
         let mut bytes = 0;
         let read =

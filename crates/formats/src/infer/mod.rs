@@ -3,22 +3,30 @@
 mod column;
 mod evidence;
 mod files;
+mod findings;
 mod number;
+mod rivals;
 mod shape;
 mod spelling;
 
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::record_batch::RecordBatch;
 use rows::mapping::SQL_TYPE_KEY;
+use rows::text::spelling::TextSpelling;
+use tds::SqlType;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::bcp::{RejectedRow, Rejects};
+use crate::column_reading::ValueSpelling;
 use crate::csv::{CsvOptions, CsvReader};
-use crate::{BatchReader, Compression, FormatError, Location};
+use crate::{BatchReader, ColumnReading, Compression, FormatError, Location};
 use column::{Place, Tally};
-pub use evidence::Evidence;
+pub use evidence::{Evidence, Example, NullWords};
 pub use files::{InferProgress, infer_files};
+pub use findings::Finding;
+pub use rivals::Doubt;
 
 /// The types of a source's columns, found by reading all rows (or the first ones).
 #[derive(Debug, Clone, PartialEq)]
@@ -57,9 +65,32 @@ pub struct InferredColumn {
     pub scale: Option<u8>,
     /// The value that the type is owed to, of columns that were read as text and have values.
     pub evidence: Option<Evidence>,
+    /// The reading of the values that the type is meant for, found in all of them. [`InferredSchema::readings`] hands it to the
+    /// reader. What the user declared is not part of it.
+    pub reading: ColumnReading,
+    /// A value that is spelled otherwise than SQL Server spells it, if the type is meant for such.
+    pub example: Option<Example>,
+    /// Words that stand for NULL where the column is not text.
+    pub null_words: Option<NullWords>,
+    /// The reason why the column is text though its values look like numbers or dates: two readings differ.
+    pub doubt: Option<Doubt>,
 }
 
 impl InferredColumn {
+    /// Forgets what was found of the values where the column has this type instead.
+    pub fn declare(&mut self, sql_type: &SqlType) {
+        let keeps = match self.reading.values {
+            Some(ValueSpelling::Dates(..)) => sql_type.is_temporal(),
+            Some(ValueSpelling::Numbers(_)) => !sql_type.is_temporal() && !sql_type.is_character(),
+            None => !sql_type.is_character(),
+        };
+        if !keeps {
+            self.reading = ColumnReading::default();
+            (self.example, self.null_words) = (None, None);
+        }
+        (self.doubt, self.evidence) = (None, None);
+    }
+
     /// Makes room for another column's values; the type stays.
     pub(crate) fn widen(&mut self, other: &Self) {
         self.max_chars = self.max_chars.max(other.max_chars);
@@ -89,6 +120,12 @@ impl InferredSchema {
         Schema::new(self.columns.iter().map(|column| column.field.clone()).collect::<Vec<_>>())
     }
 
+    /// Returns the readings of the columns for the reader of the file; `None` if all are SQL Server's own.
+    pub fn readings(&self) -> Option<Arc<[ColumnReading]>> {
+        let is_plain = self.columns.iter().all(|column| column.reading.is_plain());
+        (!is_plain).then(|| self.columns.iter().map(|column| column.reading).collect())
+    }
+
     /// Returns the columns as text, in place of their inferred types.
     #[must_use]
     pub fn into_text(mut self) -> Self {
@@ -96,6 +133,8 @@ impl InferredSchema {
             column.field = Field::new(column.name.clone(), DataType::Utf8, column.field.is_nullable());
             (column.max_binary_bytes, column.precision, column.scale) = (None, None, None);
             column.evidence = None;
+            (column.reading, column.example) = (ColumnReading::default(), None);
+            (column.null_words, column.doubt) = (None, None);
         }
         self
     }
@@ -104,9 +143,9 @@ impl InferredSchema {
 /// Reads a delimited file to its end, or to `rows_max` rows, and finds the types of its columns.
 ///
 /// Bit is only for `true` and `false`; whole numbers get the narrowest of tinyint, smallint, int, bigint and decimal;
-/// numbers with an exponent are float. Values that a type would spell differently stay text: leading zeros, plus
-/// signs, blanks, codes such as `1E5`, `-0`, `1` beside `1.00`. So do digits that a double does not keep, and dates
-/// in other than ISO order. Columns without a value are text.
+/// numbers with an exponent are float. Codes stay text: leading zeros, plus signs, blanks, `1E5`, `-0`, `1.9` beside `1.10`, and
+/// digits that a double does not keep. Numbers and dates in another spelling than SQL Server's are typed if all values of the
+/// column leave one reading of them ([`InferredColumn::reading`]), and else stay text. Columns without a value are text.
 ///
 /// # Errors
 /// The errors of the reader.
@@ -125,7 +164,7 @@ pub fn infer(
 /// # Errors
 /// The errors of the reader.
 pub fn infer_reader(reader: CsvReader, rows_max: Option<u64>) -> Result<InferredSchema, FormatError> {
-    let mut inference = Inference::of(&reader.schema());
+    let mut inference = Inference::of(&reader.schema(), reader.spelling());
     inference.read_text(reader, rows_max)?;
     Ok(inference.finish())
 }
@@ -143,13 +182,14 @@ pub(crate) struct Inference {
 
 impl Inference {
     /// Begins an inference of columns of which nothing is known yet.
-    pub(crate) fn of(schema: &Schema) -> Self {
-        Self::of_columns(schema, false)
+    pub(crate) fn of(schema: &Schema, spelling: &TextSpelling) -> Self {
+        Self::of_columns(schema, false, spelling)
     }
 
     /// Begins an inference of which nothing is known yet; `is_padded`: values stand between blanks.
-    fn of_columns(schema: &Schema, is_padded: bool) -> Self {
-        let tallies = schema.fields().iter().map(|field| Tally::new(field.name(), is_padded)).collect();
+    fn of_columns(schema: &Schema, is_padded: bool, spelling: &TextSpelling) -> Self {
+        let tallies =
+            schema.fields().iter().map(|field| Tally::new(field.name(), is_padded, spelling)).collect();
         Self { tallies, rows: 0, files: 0, is_complete: true }
     }
 

@@ -35,6 +35,11 @@ impl Number {
         }
     }
 
+    /// Returns true if a decimal holds all values.
+    pub(super) fn fits_decimal(&self) -> bool {
+        !self.is_float && self.integer_digits + self.scale <= DECIMAL_DIGITS_MAX
+    }
+
     /// Returns true if a type holds all values and reproduces their spelling.
     pub(super) fn is_representable(&self) -> bool {
         if self.is_float {

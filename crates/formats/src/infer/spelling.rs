@@ -1,6 +1,5 @@
-//! Spelling of the numbers of a column, and the question if their values alone reproduce it. `1` beside
-//! `1.00` is text, since no number type distinguishes them. A column has numbers if all its values have
-//! equally many decimals, or if none has a needless one.
+//! Spelling of the numbers of a column, and the question if their values alone reproduce it. A column has numbers if all its
+//! values with decimals have equally many, or if none has a needless one. `1.9` beside `1.10` is text: they are two versions.
 
 use super::number::digits;
 
@@ -21,6 +20,8 @@ pub(super) struct Spelling {
     padded: Agreed<usize>,
     /// Maximum number of digits in front of the point of a value without exponent.
     plain_places: Option<i64>,
+    /// A value has neither a point nor an exponent.
+    has_whole: bool,
     /// The least exponent that is not negative.
     exponent_min: Option<i64>,
 }
@@ -92,6 +93,7 @@ impl Spelling {
         places: Option<i64>,
         exponent: Option<Exponent>,
     ) -> Self {
+        let is_whole = fraction.is_empty() && exponent.is_none();
         let is_shortest = fraction.last() != Some(&b'0');
         let leading_zero = match integer {
             [] => Agreed::On(false),
@@ -104,7 +106,8 @@ impl Spelling {
         };
         let (plus, exponent_min) = exponent.map_or((Agreed::Unseen, None), of_exponent);
         Self {
-            decimals: Agreed::On(fraction.len() as u32),
+            // Whole numbers stand beside any decimals: 5 beside 19.90.
+            decimals: if is_whole { Agreed::Unseen } else { Agreed::On(fraction.len() as u32) },
             is_shortest,
             is_pointed: fraction == b"0" || (is_shortest && (!fraction.is_empty() || exponent.is_some())),
             leading_zero,
@@ -112,6 +115,7 @@ impl Spelling {
             plus,
             padded: exponent.and_then(|exponent| exponent.padded).map_or(Agreed::Unseen, Agreed::On),
             plain_places: if exponent.is_none() { places } else { None },
+            has_whole: is_whole,
             exponent_min,
         }
     }
@@ -127,6 +131,7 @@ impl Spelling {
             plus: self.plus.merge(other.plus),
             padded: self.padded.merge(other.padded),
             plain_places: self.plain_places.max(other.plain_places),
+            has_whole: self.has_whole || other.has_whole,
             exponent_min: least(self.exponent_min, other.exponent_min),
         }
     }
@@ -144,7 +149,7 @@ impl Spelling {
             || self.padded.is_mixed();
         // A thousand is not 1000.0 here and 1e+03 there.
         let overlaps = self.plain_places.zip(self.exponent_min).is_some_and(|(places, least)| least < places);
-        let all_scientific = !self.decimals.is_mixed() && self.plain_places.is_none();
+        let all_scientific = !self.decimals.is_mixed() && self.plain_places.is_none() && !self.has_whole;
         !mixed && !overlaps && (self.is_shortest || self.is_pointed || all_scientific)
     }
 }

@@ -16,7 +16,7 @@ use tds::{Collation, Column};
 
 use crate::bcp::{FieldCollation, FormatFile, FormatVersion, HostField, HostType, terminator};
 use crate::csv::{CsvReader, RowTerminator};
-use crate::infer::{InferredSchema, infer_reader};
+use crate::infer::{Finding, InferredColumn, InferredSchema, infer_reader};
 use crate::{Compression, CsvOptions, Encoding, FormatError, Location};
 pub use against::{Contradiction, contradiction};
 pub use fixed_width::{FixedColumns, Positions, fixed_columns};
@@ -75,6 +75,8 @@ pub struct SniffedText {
     pub preview: Vec<Vec<String>>,
     /// All characters at the head of the file are ASCII: one byte each, or two in UTF-16.
     pub is_ascii: bool,
+    /// Columns whose values are spelled otherwise than SQL Server spells them, and those that stay text for a reason.
+    pub findings: Vec<Finding>,
     /// Reasons why the guess may be wrong.
     pub doubts: Vec<String>,
     /// Evidence that the first row is one of data by its values, and not only because they are no names.
@@ -235,10 +237,11 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
     let first_row = if header { FirstRow::Unclear } else { first_row(&rows, &whole, &body) };
     let inferred = if header { &body } else { &whole };
     doubts.extend(doubt::of_rows(&rows, odd_rows, inferred, &layout, header));
-    let names = match (header, rows.first()) {
+    let names: Vec<String> = match (header, rows.first()) {
         (true, Some(first)) => first.iter().map(|name| name.trim().to_owned()).collect(),
         _ => Vec::new(),
     };
+    let findings = findings(inferred, &names);
     Ok(SniffedText {
         encoding,
         byte_order_mark,
@@ -252,6 +255,7 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
         odd_rows,
         preview,
         is_ascii: text.is_ascii(),
+        findings,
         doubts,
         first_row,
     })
@@ -341,6 +345,15 @@ fn is_name(text: &str) -> bool {
         && text.chars().count() <= 64
         && characters
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '.' | '-' | '#' | '%' | '(' | ')' | '/'))
+}
+
+/// Returns what is found of the columns, by the names of the header if there is one.
+fn findings(inferred: &InferredSchema, names: &[String]) -> Vec<Finding> {
+    let of_column = |(index, column): (usize, &InferredColumn)| {
+        let name = names.get(index).unwrap_or(&column.name).clone();
+        column.findings().into_iter().map(move |finding| Finding { column: name.clone(), ..finding })
+    };
+    inferred.columns.iter().enumerate().flat_map(of_column).collect()
 }
 
 fn columns(inferred: &InferredSchema, names: Vec<String>) -> Vec<Column> {
@@ -498,6 +511,9 @@ impl fmt::Display for SniffedText {
         writeln!(f)?;
         for doubt in &self.doubts {
             writeln!(f, "  doubt           {doubt}")?;
+        }
+        for Finding { column, decision, reason } in &self.findings {
+            writeln!(f, "  found           {column}: {decision}: {reason}")?;
         }
         writeln!(f, "  columns")?;
         let widest = self.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0).min(40);

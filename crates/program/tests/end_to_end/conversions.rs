@@ -184,9 +184,9 @@ fn the_value_that_decides_a_column_is_shown_when_all_rows_are_read() {
     assert_eq!(words[3][..4], ["code", "nvarchar(10)", "0", "5"], "{shown}");
     assert!(shown.contains("smallint until row 5000: \"X7\"") && shown.ends_with("5000 rows\n"), "{shown}");
     let created = fixture.ok(&["load", "codes", "codes.txt", "--delimiter", ";", "--create"]).stderr;
-    let note = "note: column \"code\" is text because of row 5000: \"X7\"; it was smallint until then";
+    let note = "note: column \"code\": text: row 5000: \"X7\"; it was smallint until then";
     assert!(created.contains("[code] nvarchar(10)") && created.contains(note), "{created}");
-    assert!(!created.contains("column \"id\" is text"), "{created}");
+    assert!(!created.contains("column \"id\": text"), "{created}");
     let refused =
         fixture.run(&["sniff", "--all-rows", crate::fixture::text(&fixture.file("b", b"\0\x01\x02"))]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);

@@ -124,9 +124,9 @@ fn a_table_that_was_made_for_a_load_that_fails_is_dropped() {
 #[test]
 fn spellings_stay_and_digits_are_not_lost_in_silence() {
     let files = Files::new();
-    let text = "a,b,c,d,e\n1E5,-0,1,1e-400,1.23456789012345678901234e+5\n2E7,5,1.00,0.5,1.5\n";
+    let text = "a,b,c,d,e\n1E5,-0,1.9,1e-400,1.23456789012345678901234e+5\n2E7,5,1.10,0.5,1.5\n";
     let (code, rows, said) = files.create(&files.write("t.csv", text), &[]);
-    let expected = "1E5,-0,1,1e-400,1.23456789012345678901234e+5\n2E7,5,1.00,0.5,1.5";
+    let expected = "1E5,-0,1.9,1e-400,1.23456789012345678901234e+5\n2E7,5,1.10,0.5,1.5";
     assert_eq!((code, rows.as_str()), (0, expected), "{said}");
 
     files.fixture.sql("CREATE TABLE f (x float NULL, y real NULL)");

@@ -48,6 +48,7 @@ mod rewriting_line;
 mod serve;
 mod silent_sign_in;
 mod small_loads;
+mod spelled_files;
 mod stages;
 mod types;
 mod watchdog;

@@ -80,7 +80,7 @@ impl Case {
                 }
                 "collation" => case.transformation.collation = Some(rest.to_owned()),
                 "dates" => {
-                    case.transformation.date_order = Some(match rest {
+                    case.transformation.spelling.date_order = Some(match rest {
                         "mdy" => DateOrder::MonthDayYear,
                         "dmy" => DateOrder::DayMonthYear,
                         other => panic!("{}: what is the order {other:?}?", case.name),

@@ -27,9 +27,17 @@ const SAMPLES: &[Sample] = &[
     Sample { option: "no-header", words: &["--no-header"], text: "a,b\nx,y\n" },
     Sample { option: "columns", words: &["--columns", "b,a"], text: PLAIN },
     Sample { option: "null-text", words: &["--null-text", "x"], text: PLAIN },
+    Sample { option: "escape", words: &["--escape", "\\"], text: "a,b\n\"x\\\"\",y\n" },
+    Sample { option: "skip-initial-space", words: &["--skip-initial-space"], text: "a,b\nx, y\n" },
     Sample { option: "encoding", words: &["--encoding", "1252"], text: "a,b\nx\u{fc},y\n" },
     Sample { option: "max-row-bytes", words: &["--max-row-bytes", "4"], text: "a,b\nxxxxxxxx,y\n" },
     Sample { option: "date-order", words: &["--date-order", "dmy"], text: "a,b\n03/04/2026,y\n" },
+    Sample { option: "year-cutoff", words: &["--year-cutoff", "2009"], text: "a,b\n5-Dec-12,y\n" },
+    Sample { option: "decimal", words: &["--decimal", "."], text: "a,b\n(12.50),y\n" },
+    Sample { option: "thousands", words: &["--thousands", "'"], text: "a,b\n1'234,y\n" },
+    Sample { option: "currency", words: &["--currency", "EUR"], text: "a,b\nEUR 5,y\n" },
+    Sample { option: "percent", words: &["--percent", "fraction"], text: "a,b\n5%,y\n" },
+    Sample { option: "types", words: &["--types", "a=nvarchar(7)"], text: PLAIN },
     Sample { option: "trim-blanks", words: &["--trim-blanks"], text: PLAIN },
 ];
 
@@ -51,6 +59,7 @@ fn each_option_of_text_and_dates_counts_on_each_path_or_is_refused() {
     let fixture = Fixture::new();
     fixture.ok(&["query", "CREATE TABLE t (a nvarchar(50) NULL, b nvarchar(50) NULL)"]);
     fixture.ok(&["query", "CREATE TABLE d (a date NULL, b nvarchar(50) NULL)"]);
+    fixture.ok(&["query", "CREATE TABLE n (a decimal(9, 4) NULL, b nvarchar(50) NULL)"]);
     let mut cells = 0;
     let mut silent = String::new();
     let options = bulkwire_cli::defined_options().into_iter().filter(|option| {
@@ -84,7 +93,12 @@ fn each_option_of_text_and_dates_counts_on_each_path_or_is_refused() {
 
 /// Reads the sample's file of a kind by a verb, with further words.
 fn run(fixture: &Fixture, verb: &str, kind: &str, sample: &Sample, words: &[&str]) -> Outcome {
-    let is_date = sample.option == "date-order";
+    let (table, sql_type) = match sample.option {
+        "date-order" | "year-cutoff" => ("d", "date"),
+        "decimal" | "thousands" | "currency" | "percent" => ("n", "decimal(9, 4)"),
+        _ => ("t", "nvarchar(50)"),
+    };
+    let is_typed = table != "t";
     let (source, mut of_kind): (&str, Vec<&str>) = match kind {
         "csv" | "transformed csv" => {
             // Bytes as they are in the encoding that the option names.
@@ -102,28 +116,27 @@ fn run(fixture: &Fixture, verb: &str, kind: &str, sample: &Sample, words: &[&str
             ("in.bcp", vec![format, "char"])
         }
         _ => {
-            fixture.file("plain.csv", if is_date { sample.text } else { PLAIN });
+            fixture.file("plain.csv", if is_typed { sample.text } else { PLAIN });
             fixture.ok(&["convert", "plain.csv", "in.parquet", "-q"]);
             ("in.parquet", Vec::new())
         }
     };
-    let declared =
-        if is_date { "a date null, b nvarchar(50) null" } else { "a nvarchar(50) null, b nvarchar(50) null" };
+    let declared = format!("a {sql_type} null, b nvarchar(50) null");
     if kind == "char" && verb != "load" {
-        of_kind.extend(["--declare", declared]);
+        of_kind.extend(["--declare", &declared]);
     }
+    let select = if is_typed { format!("CAST(a AS {sql_type}) AS a, b") } else { "a, b".to_owned() };
     if kind == "transformed csv" {
-        of_kind.extend(["--select", if is_date { "CAST(a AS date) AS a, b" } else { "a, b" }]);
+        of_kind.extend(["--select", &select]);
     }
-    let table = if is_date { "d" } else { "t" };
     let mssql = format!("mssql:{table}");
     let (code, _, said) = match verb {
         "load" => {
             fixture.ok(&["query", &format!("TRUNCATE TABLE {table}")]);
             fixture.run(&[&["load", table, source], of_kind.as_slice(), words].concat())
         }
-        "copy" if is_date => {
-            fixture.ok(&["query", "TRUNCATE TABLE d"]);
+        "copy" if is_typed => {
+            fixture.ok(&["query", &format!("TRUNCATE TABLE {table}")]);
             fixture.run(&[&["copy", source, &mssql], of_kind.as_slice(), words].concat())
         }
         verb => {
@@ -132,9 +145,9 @@ fn run(fixture: &Fixture, verb: &str, kind: &str, sample: &Sample, words: &[&str
             fixture.run(&[&[verb, source, "out.csv"], of_kind.as_slice(), words].concat())
         }
     };
-    let out = match (verb, is_date) {
+    let out = match (verb, is_typed) {
         ("load", _) => fixture.rows(&format!("SELECT a, b FROM {table}")),
-        ("copy", true) => fixture.rows("SELECT a, b FROM d"),
+        ("copy", true) => fixture.rows(&format!("SELECT a, b FROM {table}")),
         _ => fs::read_to_string(fixture.path("out.csv")).unwrap_or_default(),
     };
     // Messages of a successful run contain times, so they are not compared.

@@ -1,16 +1,22 @@
 //! To the numeric types and bit.
 
+use std::borrow::Cow;
+
 use rows::text::number::POWERS_OF_TEN;
+use rows::text::spelling::TextSpelling;
 use rows::text::{ParseOptions, TextError, money, number, write};
 use tds::SqlType;
 use tds::currency::CURRENCY_SIGNS;
 
 use super::super::datum::{DAYS_TO_1900, Datum, TICKS_PER_DAY};
 use super::{bytes, refused, type_name};
+use crate::date_format::DateReading;
+use crate::running;
 use tsql::SqlError;
 use tsql::errors;
 
-const ROUNDING: ParseOptions = ParseOptions { allow_rounding: true, drop_time_zone: false, date_order: None };
+const ROUNDING: ParseOptions =
+    ParseOptions { allow_rounding: true, drop_time_zone: false, date_order: None, year_cutoff: None };
 const MONEY_UNIT: i128 = 10_000;
 
 /// Converts a value that is not NULL.
@@ -226,7 +232,8 @@ fn is_bare_amount(text: &str) -> bool {
 }
 
 pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datum, SqlError> {
-    let trimmed = text.trim_matches(' ');
+    let plain = plain_number(text, from, to)?;
+    let trimmed = plain.trim_matches(' ');
     match to {
         SqlType::Bit if trimmed.eq_ignore_ascii_case("true") => Ok(Datum::Bit(true)),
         SqlType::Bit if trimmed.is_empty() || trimmed.eq_ignore_ascii_case("false") => Ok(Datum::Bit(false)),
@@ -285,6 +292,25 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datu
             })
         }
         _ => Err(refused(from, to)),
+    }
+}
+
+/// Returns a number as SQL Server spells it, for a text of a file whose numbers are spelled otherwise.
+fn plain_number<'t>(text: &'t str, from: &SqlType, to: &SqlType) -> Result<Cow<'t, str>, SqlError> {
+    let DateReading::Copy(TextSpelling { numbers: Some(numbers), .. }) = running::date_reading() else {
+        return Ok(Cow::Borrowed(text));
+    };
+    match numbers.plain(text) {
+        Ok(plain) => Ok(plain),
+        // An empty text, and the words of bit, are judged below.
+        Err(TextError::Empty) => Ok(Cow::Borrowed(text)),
+        Err(_) if *to == SqlType::Bit => Ok(Cow::Borrowed(text)),
+        Err(_) => Err(match to {
+            SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => {
+                errors::CONVERSION_FAILED.with([&type_name(from), text, &type_name(to)])
+            }
+            _ => errors::CONVERTING.with([&type_name(from), &type_name(to)]),
+        }),
     }
 }
 

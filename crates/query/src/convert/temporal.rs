@@ -95,7 +95,12 @@ pub fn round_to(ticks: i64, scale: u8) -> i64 {
 
 pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
     let dates = running::date_reading();
-    let options = ParseOptions { allow_rounding: true, drop_time_zone: true, date_order: dates.order(style) };
+    let options = ParseOptions {
+        allow_rounding: true,
+        drop_time_zone: true,
+        date_order: dates.order(style),
+        ..ParseOptions::default()
+    };
     let trimmed = text.trim_matches(' ');
     // The two old types read a date after the year as it stands elsewhere; the others do not.
     let is_old = matches!(to, SqlType::DateTime | SqlType::SmallDateTime);
@@ -182,9 +187,10 @@ fn written_order(style: i32, dates: DateReading) -> Option<DateFormat> {
         (2 | 11 | 102 | 111, _) => Some(DateFormat::Ymd),
         (3 | 4 | 5 | 103 | 104 | 105, _) => Some(DateFormat::Dmy),
         (_, DateReading::Session(format)) => Some(format),
-        (_, DateReading::Copy(order)) => order.map(|order| match order {
+        (_, DateReading::Copy(spelling)) => spelling.date_order.map(|order| match order {
             DateOrder::DayMonthYear => DateFormat::Dmy,
             DateOrder::MonthDayYear => DateFormat::Mdy,
+            DateOrder::YearMonthDay => DateFormat::Ymd,
         }),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use rows::text::DateOrder;
 use rows::text::calendar::MONTH_NAMES;
+use rows::text::spelling::{TextSpelling, YEAR_CUTOFF};
 
 use crate::language::Language;
 
@@ -62,8 +63,8 @@ impl DateFormat {
 pub enum DateReading {
     /// A session's SET DATEFORMAT.
     Session(DateFormat),
-    /// The order that the user of a copy declared for the file. `None`: such a date is refused.
-    Copy(Option<DateOrder>),
+    /// The spelling that the user of a copy declared for the file. Without an order such a date is refused.
+    Copy(TextSpelling),
 }
 
 impl Default for DateReading {
@@ -78,7 +79,7 @@ impl DateReading {
         match (style, self) {
             (3 | 4 | 5 | 103 | 104 | 105 | 13 | 113, _) => Some(DateOrder::DayMonthYear),
             (1 | 10 | 101 | 110, _) => Some(DateOrder::MonthDayYear),
-            (_, DateReading::Copy(order)) => order,
+            (_, DateReading::Copy(spelling)) => spelling.date_order,
             (0 | 100, DateReading::Session(format)) => Some(format.order()),
             (_, DateReading::Session(_)) => Some(DateOrder::MonthDayYear),
         }
@@ -93,21 +94,20 @@ impl DateReading {
 /// A way to read dates, and their language, that a request's threads share.
 #[derive(Debug, Default)]
 pub(crate) struct SharedDateReading {
-    reading: AtomicU8,
+    format: AtomicU8,
     language: AtomicU8,
+    /// The spelling of a copy's file, which takes the format's place.
+    file: Option<TextSpelling>,
 }
-
-/// The numbers of the readings of a copy, behind those of the formats.
-const COPY: [DateReading; 3] = [
-    DateReading::Copy(None),
-    DateReading::Copy(Some(DateOrder::MonthDayYear)),
-    DateReading::Copy(Some(DateOrder::DayMonthYear)),
-];
 
 impl SharedDateReading {
     /// Holds one.
     pub fn new(reading: DateReading, language: &Language) -> SharedDateReading {
-        let shared = SharedDateReading::default();
+        let file = match reading {
+            DateReading::Session(_) => None,
+            DateReading::Copy(spelling) => Some(spelling),
+        };
+        let shared = SharedDateReading { file, ..SharedDateReading::default() };
         shared.set(reading, language);
         shared
     }
@@ -122,20 +122,20 @@ impl SharedDateReading {
 
     /// Returns the present rule.
     pub fn get(&self) -> DateReading {
-        let number = usize::from(self.reading.load(Ordering::Relaxed));
-        match ALL.get(number) {
-            Some(format) => DateReading::Session(*format),
-            None => COPY.get(number.saturating_sub(ALL.len())).copied().unwrap_or_default(),
+        match self.file {
+            Some(spelling) => DateReading::Copy(spelling),
+            None => {
+                let number = usize::from(self.format.load(Ordering::Relaxed));
+                DateReading::Session(ALL.get(number).copied().unwrap_or_default())
+            }
         }
     }
 
-    /// Changes it.
+    /// Changes the format of a session, and the language.
     pub fn set(&self, reading: DateReading, language: &Language) {
-        let number = match reading {
-            DateReading::Session(format) => format as usize,
-            DateReading::Copy(_) => ALL.len() + COPY.iter().position(|copy| *copy == reading).unwrap_or(0),
-        };
-        self.reading.store(u8::try_from(number).unwrap_or(0), Ordering::Relaxed);
+        if let DateReading::Session(format) = reading {
+            self.format.store(u8::try_from(format as usize).unwrap_or(0), Ordering::Relaxed);
+        }
         self.language.store(language.id, Ordering::Relaxed);
     }
 }
@@ -154,19 +154,18 @@ pub(crate) fn with_day_before_month(text: &str) -> Option<String> {
         .then(|| format!("{year}{separator}{second}{separator}{first}{rest}"))
 }
 
-/// Years of two digits up to this one are of the 21st century, those behind it of the 20th (the server's "two digit year cutoff").
-const CUTOFF: u32 = 49;
-
 /// Rewrites a date of `1/2/05`, `050102`, `Jan 2 05` or `2 Jan 05`, or, without a day or month, `2005` or `Jan 2005`,
 /// as `2005-01-02`. `None` for a text without such a date. The user declares the order of a file's `1/2/05`, but not of
 /// `050102`.
 pub(crate) fn with_whole_date(text: &str, order: Option<DateFormat>, dates: DateReading) -> Option<String> {
-    let number = match dates {
-        DateReading::Session(_) => numbers_alone(text),
-        DateReading::Copy(_) => None,
+    let (cutoff, number) = match dates {
+        DateReading::Session(_) => (YEAR_CUTOFF, numbers_alone(text)),
+        DateReading::Copy(spelling) => (spelling.year_cutoff.unwrap_or(YEAR_CUTOFF), None),
     };
-    let (date, rest) =
-        number.or_else(|| order.and_then(|order| in_digits(text, order))).or_else(|| in_words(text))?;
+    let cutoff = u32::from(cutoff);
+    let (date, rest) = number
+        .or_else(|| order.and_then(|order| in_digits(text, order, cutoff)))
+        .or_else(|| in_words(text, cutoff))?;
     let [year, month, day] = date;
     // Only a time may follow.
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then(|| format!("{year:04}-{month:02}-{day:02}{rest}"))
@@ -181,13 +180,16 @@ fn numbers_alone(text: &str) -> Option<Written<'_>> {
     let number: u32 = digits.parse().ok()?;
     match digits.len() {
         4 if rest.is_empty() => Some(([number, 1, 1], rest)),
-        6 => Some(([century(number / 10_000), number / 100 % 100, number % 100], rest)),
+        6 => {
+            let year = century(number / 10_000, u32::from(YEAR_CUTOFF));
+            Some(([year, number / 100 % 100, number % 100], rest))
+        }
         _ => None,
     }
 }
 
 /// Reads `1/2/05`, with one of three separators.
-fn in_digits(text: &str, order: DateFormat) -> Option<Written<'_>> {
+fn in_digits(text: &str, order: DateFormat, cutoff: u32) -> Option<Written<'_>> {
     let (first, rest) = short_number(text)?;
     let separator = rest.chars().next().filter(|separator| matches!(separator, '-' | '/' | '.'))?;
     let (second, rest) = short_number(rest.strip_prefix(separator)?)?;
@@ -200,11 +202,11 @@ fn in_digits(text: &str, order: DateFormat) -> Option<Written<'_>> {
         DateFormat::Myd => (second, first, third),
         DateFormat::Dym => (second, third, first),
     };
-    Some(([century(year), month, day], rest))
+    Some(([century(year, cutoff), month, day], rest))
 }
 
 /// Reads `Jan 2 05`, `2 Jan 05` and `Jan 2005`.
-fn in_words(text: &str) -> Option<Written<'_>> {
+fn in_words(text: &str, cutoff: u32) -> Option<Written<'_>> {
     let begins_with_day = text.starts_with(|letter: char| letter.is_ascii_digit());
     let (first, rest) = if begins_with_day { short_number(text)? } else { (0, text) };
     let (word, rest) = leading(rest.trim_start_matches([' ', '-', '.']), |byte| byte.is_ascii_alphabetic());
@@ -212,7 +214,7 @@ fn in_words(text: &str) -> Option<Written<'_>> {
     let rest = rest.trim_start_matches([' ', ',', '-', '.']);
     if begins_with_day {
         let (year, rest) = short_number(rest)?;
-        return Some(([century(year), month, first], rest));
+        return Some(([century(year, cutoff), month, first], rest));
     }
     let (digits, after) = leading(rest, |byte| byte.is_ascii_digit());
     if digits.len() == 4 && after.is_empty() {
@@ -220,7 +222,7 @@ fn in_words(text: &str) -> Option<Written<'_>> {
     }
     let (day, rest) = short_number(rest)?;
     let (year, rest) = short_number(rest.trim_start_matches([' ', ',', '-']))?;
-    Some(([century(year), month, day], rest))
+    Some(([century(year, cutoff), month, day], rest))
 }
 
 fn month_of(word: &str) -> Option<u32> {
@@ -242,8 +244,10 @@ fn leading(text: &str, belongs: impl Fn(u8) -> bool) -> (&str, &str) {
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-fn century(year: u32) -> u32 {
-    if year <= CUTOFF { 2000 + year } else { 1900 + year }
+/// Returns the year of two digits, of the hundred years up to `cutoff`.
+fn century(year: u32, cutoff: u32) -> u32 {
+    let whole = cutoff / 100 * 100 + year;
+    if whole > cutoff { whole.saturating_sub(100) } else { whole }
 }
 
 #[cfg(test)]
@@ -281,7 +285,7 @@ mod tests {
 
     #[test]
     fn dates_of_a_file_are_in_the_order_that_is_said() {
-        let file = DateReading::Copy(None);
+        let file = DateReading::Copy(TextSpelling::default());
         for (text, order, expected) in [
             ("1/2/05", Some(DateFormat::Dmy), Some("2005-02-01")),
             ("1/2/05", None, None),

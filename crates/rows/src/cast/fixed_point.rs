@@ -34,7 +34,7 @@ pub(super) fn tiny_ints<'a>(source: &Source<'a, '_>, target: &Target) -> Result<
     Ok(Fixed::One(match source.data_type() {
         DataType::UInt8 => borrowed(source.primitive::<UInt8Type>()),
         _ if text_source::is_text(source) => {
-            text_source::map(source, |text| number::tinyint(text).map(|value| [value]))?.into()
+            text_source::map_numbers(source, |text| number::tinyint(text).map(|value| [value]))?.into()
         }
         _ => numbers(source, target, 0, 0..=255, |value| [value as u8])?.into(),
     }))
@@ -45,7 +45,7 @@ pub(super) fn small_ints<'a>(source: &Source<'a, '_>, target: &Target) -> Result
     Ok(Fixed::Two(match source.data_type() {
         DataType::Int16 => borrowed(source.primitive::<Int16Type>()),
         _ if text_source::is_text(source) => {
-            text_source::map(source, |text| number::smallint(text).map(i16::to_le_bytes))?.into()
+            text_source::map_numbers(source, |text| number::smallint(text).map(i16::to_le_bytes))?.into()
         }
         _ => numbers(source, target, 0, range, |value| (value as i16).to_le_bytes())?.into(),
     }))
@@ -56,7 +56,7 @@ pub(super) fn ints<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixed
     Ok(Fixed::Four(match source.data_type() {
         DataType::Int32 => borrowed(source.primitive::<Int32Type>()),
         _ if text_source::is_text(source) => {
-            text_source::map(source, |text| number::int(text).map(i32::to_le_bytes))?.into()
+            text_source::map_numbers(source, |text| number::int(text).map(i32::to_le_bytes))?.into()
         }
         _ => numbers(source, target, 0, range, |value| (value as i32).to_le_bytes())?.into(),
     }))
@@ -67,7 +67,7 @@ pub(super) fn big_ints<'a>(source: &Source<'a, '_>, target: &Target) -> Result<F
     Ok(Fixed::Eight(match source.data_type() {
         DataType::Int64 => borrowed(source.primitive::<Int64Type>()),
         _ if text_source::is_text(source) => {
-            text_source::map(source, |text| number::bigint(text).map(i64::to_le_bytes))?.into()
+            text_source::map_numbers(source, |text| number::bigint(text).map(i64::to_le_bytes))?.into()
         }
         _ => numbers(source, target, 0, range, |value| (value as i64).to_le_bytes())?.into(),
     }))
@@ -76,8 +76,10 @@ pub(super) fn big_ints<'a>(source: &Source<'a, '_>, target: &Target) -> Result<F
 pub(super) fn small_money<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixed<'a>, Fault> {
     if text_source::is_text(source) {
         let options = text_source::options(source.options);
-        return text_source::map(source, |text| money_text::smallmoney(text, &options).map(i32::to_le_bytes))
-            .map(|values| Fixed::Four(values.into()));
+        return text_source::map_numbers(source, |text| {
+            money_text::smallmoney(text, &options).map(i32::to_le_bytes)
+        })
+        .map(|values| Fixed::Four(values.into()));
     }
     let range = i32::MIN.into()..=i32::MAX.into();
     numbers(source, target, 4, range, |value| (value as i32).to_le_bytes())
@@ -89,7 +91,7 @@ pub(super) fn money<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixe
     let halves = |value: i64| value.rotate_left(32).to_le_bytes();
     if text_source::is_text(source) {
         let options = text_source::options(source.options);
-        return text_source::map(source, |text| money_text::money(text, &options).map(halves))
+        return text_source::map_numbers(source, |text| money_text::money(text, &options).map(halves))
             .map(|values| Fixed::Eight(values.into()));
     }
     let range = i64::MIN.into()..=i64::MAX.into();
@@ -104,7 +106,7 @@ pub(super) fn decimals<'a>(
 ) -> Result<Fixed<'a>, Fault> {
     if text_source::is_text(source) {
         let options = text_source::options(source.options);
-        return text_source::map(source, |text| number::decimal(text, precision, scale, &options))
+        return text_source::map_numbers(source, |text| number::decimal(text, precision, scale, &options))
             .map(|values| Fixed::Decimal(values.into()));
     }
     let limit = 10_i128.pow(u32::from(precision.min(38)));

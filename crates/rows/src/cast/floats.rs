@@ -41,7 +41,7 @@ pub(super) fn floats<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fix
                 false => Ok(value.to_le_bytes()),
             }
         };
-        return text_source::map(source, parse).map(|values| Fixed::Eight(values.into()));
+        return text_source::map_numbers(source, parse).map(|values| Fixed::Eight(values.into()));
     }
     convert(source, target, FLOAT_DIGITS, |value| Ok(value.to_le_bytes()))
         .map(|values| Fixed::Eight(values.into()))
@@ -68,7 +68,7 @@ pub(super) fn reals<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixe
                 false => Ok(value.to_le_bytes()),
             }
         };
-        return text_source::map(source, parse).map(|values| Fixed::Four(values.into()));
+        return text_source::map_numbers(source, parse).map(|values| Fixed::Four(values.into()));
     }
     let rounding = source.options.allow_rounding;
     let is_float = *source.data_type() == DataType::Float64;

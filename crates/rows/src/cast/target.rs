@@ -4,6 +4,7 @@ use tds::{LengthClass, SqlType, TypeInfo};
 
 use crate::cell_error::CellErrorReason;
 use crate::encode::Frame;
+use crate::text::spelling::TextSpelling;
 
 /// Losses that a load may accept. All are off by default: every value then arrives unchanged, or is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,9 +22,8 @@ pub struct CastOptions {
     pub drop_time_zone: bool,
     /// Load empty text as NULL.
     pub empty_as_null: bool,
-    /// Order of day, month and year in all-digit dates in text whose year does not come first; without it
-    /// such dates are refused.
-    pub date_order: Option<crate::text::DateOrder>,
+    /// The spelling of dates and numbers in text.
+    pub spelling: TextSpelling,
 }
 
 /// The first value of a column that cannot be sent.

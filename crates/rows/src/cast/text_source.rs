@@ -17,7 +17,8 @@ pub(super) fn options(options: &CastOptions) -> ParseOptions {
     ParseOptions {
         allow_rounding: options.allow_rounding,
         drop_time_zone: options.drop_time_zone,
-        date_order: options.date_order,
+        date_order: options.spelling.date_order,
+        year_cutoff: options.spelling.year_cutoff,
     }
 }
 
@@ -35,6 +36,17 @@ pub(super) fn map<U: Default>(
         Ok(())
     })?;
     Ok(values)
+}
+
+/// Applies `parse` to every number, in SQL Server's spelling; the result is the default where the row is NULL.
+pub(super) fn map_numbers<U: Default>(
+    source: &Source<'_, '_>,
+    parse: impl Fn(&str) -> Result<U, TextError>,
+) -> Result<Vec<U>, Fault> {
+    match source.options.spelling.numbers {
+        None => map(source, parse),
+        Some(numbers) => map(source, |text| parse(&numbers.plain(text)?)),
+    }
 }
 
 /// Calls `visit` with every value in order.

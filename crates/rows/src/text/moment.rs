@@ -32,7 +32,7 @@ pub(super) fn moment(text: &str, options: &ParseOptions) -> Result<Moment, TextE
         return Err(TextError::Empty);
     }
     let mut cursor = Cursor { rest: bytes };
-    let days = date(&mut cursor, options.date_order)?;
+    let days = date(&mut cursor, options)?;
     let separated = match cursor.rest {
         [b'T' | b't', b'0'..=b'9', ..] if days.is_some() => {
             cursor.skip(1);
@@ -68,7 +68,7 @@ fn unescaped(bytes: &[u8]) -> &[u8] {
 
 /// Reads a date; `None` (and nothing consumed) when the text begins with a time.
 #[inline]
-fn date(cursor: &mut Cursor<'_>, order: Option<DateOrder>) -> Result<Option<i32>, TextError> {
+fn date(cursor: &mut Cursor<'_>, options: &ParseOptions) -> Result<Option<i32>, TextError> {
     if let [a, b, c, d, b'-', e, f, b'-', g, h, ..] = *cursor.rest {
         let digits = [a, b, c, d, e, f, g, h].map(|byte| byte.wrapping_sub(b'0'));
         if digits.iter().all(|&digit| digit <= 9) {
@@ -77,10 +77,11 @@ fn date(cursor: &mut Cursor<'_>, order: Option<DateOrder>) -> Result<Option<i32>
             return known_day(a * 1000 + b * 100 + c * 10 + d, e * 10 + f, g * 10 + h).map(Some);
         }
     }
-    any_date(cursor, order)
+    any_date(cursor, options)
 }
 
-fn any_date(cursor: &mut Cursor<'_>, order: Option<DateOrder>) -> Result<Option<i32>, TextError> {
+fn any_date(cursor: &mut Cursor<'_>, options: &ParseOptions) -> Result<Option<i32>, TextError> {
+    let cutoff = options.year_cutoff;
     let start = cursor.rest;
     let word = cursor.letters();
     if !word.is_empty() {
@@ -88,7 +89,7 @@ fn any_date(cursor: &mut Cursor<'_>, order: Option<DateOrder>) -> Result<Option<
         cursor.skip_any(b" .-");
         let (day, _) = cursor.number()?;
         cursor.skip_any(b" ,-");
-        return known_day(cursor.year()?, month, day).map(Some);
+        return known_day(cursor.year(cutoff)?, month, day).map(Some);
     }
     let (first, length) = cursor.number()?;
     match (length, cursor.rest) {
@@ -114,7 +115,7 @@ fn any_date(cursor: &mut Cursor<'_>, order: Option<DateOrder>) -> Result<Option<
                 };
             };
             cursor.skip_any(b" ,-");
-            known_day(cursor.year()?, month, first).map(Some)
+            known_day(cursor.year(cutoff)?, month, first).map(Some)
         }
         (1 | 2, [separator @ (b'-' | b'/' | b'.'), ..]) => {
             let second = cursor.after(*separator)?;
@@ -123,16 +124,43 @@ fn any_date(cursor: &mut Cursor<'_>, order: Option<DateOrder>) -> Result<Option<
                 return Err(DATE_OR_TIME);
             }
             cursor.skip(1);
-            let year = cursor.year()?;
-            match order.ok_or(TextError::AmbiguousDate)? {
-                DateOrder::MonthDayYear => known_day(year, first, second).map(Some),
-                DateOrder::DayMonthYear => known_day(year, second, first).map(Some),
+            if options.date_order == Some(DateOrder::YearMonthDay) {
+                let year = whole_year(first, length, cutoff)?;
+                return match cursor.number()? {
+                    (day, 1 | 2) => known_day(year, second, day).map(Some),
+                    _ => Err(TextError::AmbiguousDate),
+                };
+            }
+            let (third, length) = cursor.number()?;
+            match options.date_order {
+                None | Some(DateOrder::YearMonthDay) => {
+                    whole_year(third, length, cutoff).and(Err(TextError::AmbiguousDate))
+                }
+                Some(DateOrder::MonthDayYear) => {
+                    known_day(whole_year(third, length, cutoff)?, first, second).map(Some)
+                }
+                Some(DateOrder::DayMonthYear) => {
+                    known_day(whole_year(third, length, cutoff)?, second, first).map(Some)
+                }
             }
         }
         (1 | 2, _) => {
             cursor.rest = start;
             Ok(None)
         }
+        _ => Err(DATE_OR_TIME),
+    }
+}
+
+/// Returns the year that so many digits stand for: two of them for one of the hundred years up to the cutoff.
+fn whole_year(value: u32, length: usize, cutoff: Option<u16>) -> Result<u32, TextError> {
+    match (length, cutoff.map(u32::from)) {
+        (4, _) => Ok(value),
+        (2, Some(cutoff)) => {
+            let year = cutoff / 100 * 100 + value;
+            if year > cutoff { year.checked_sub(100).ok_or(TextError::ShortYear) } else { Ok(year) }
+        }
+        (1..=3, _) => Err(TextError::ShortYear),
         _ => Err(DATE_OR_TIME),
     }
 }
@@ -307,12 +335,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn year(&mut self) -> Result<u32, TextError> {
-        match self.number()? {
-            (value, 4) => Ok(value),
-            (_, 1..=3) => Err(TextError::ShortYear),
-            _ => Err(DATE_OR_TIME),
-        }
+    fn year(&mut self, cutoff: Option<u16>) -> Result<u32, TextError> {
+        let (value, length) = self.number()?;
+        whole_year(value, length, cutoff)
     }
 
     /// Reads the one or two digits after a separator.

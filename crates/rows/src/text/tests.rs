@@ -18,7 +18,8 @@ use super::number::*;
 use super::*;
 use crate::column_text::{FormatTextError, TextOptions, format_column};
 
-const STRICT: ParseOptions = ParseOptions { allow_rounding: false, drop_time_zone: false, date_order: None };
+const STRICT: ParseOptions =
+    ParseOptions { allow_rounding: false, drop_time_zone: false, date_order: None, year_cutoff: None };
 const ROUNDING: ParseOptions = ParseOptions { allow_rounding: true, ..STRICT };
 
 /// Checks lines of `text => result`, where the result is the value's Debug text or `! message`.
@@ -611,4 +612,120 @@ proptest! {
         prop_assert_eq!(guid(std::str::from_utf8(&out).unwrap()), Ok(id));
         prop_assert_eq!(swap_order(swap_order(id)), id);
     }
+}
+
+/// Numbers as other countries write them: a spelling, and what it makes of texts.
+#[test]
+fn spelled_numbers() {
+    use super::spelling::{DecimalMark, NumberSpelling, Percent, ThousandsMark};
+    let of = |spelling: NumberSpelling| {
+        move |text: &str| spelling.plain(text).map(|plain| Shown(plain.into_owned()))
+    };
+    let german = NumberSpelling {
+        decimal: DecimalMark::Comma,
+        thousands: Some(ThousandsMark::Point),
+        ..NumberSpelling::default()
+    };
+    check(
+        of(german),
+        "10.861,80 => 10861.80
+         1.234.567 => 1234567
+         1,5 => 1.5
+         ,5 => .5
+         -1.000,25 => -1000.25
+         1.000,25- => -1000.25
+         (1.000,25) => -1000.25
+         −7 => -7
+         |  12,50 | => 12.50
+         1,5E+05 => 1.5E+05
+         1.5 => ! not a number with a decimal comma, as the options spell it
+         12.34,5 => ! not a number with a decimal comma, as the options spell it
+         1234.567,8 => ! not a number with a decimal comma, as the options spell it
+         1,234,567 => ! not a number with a decimal comma, as the options spell it
+         --5 => ! not a number with a decimal comma, as the options spell it
+         12,50 € => ! not a number with a decimal comma, as the options spell it
+         5% => ! not a number with a decimal comma, as the options spell it
+         || => ! the text is empty",
+    );
+    let euros = NumberSpelling { currency: Some("€".parse().unwrap()), ..german };
+    check(
+        of(euros),
+        "1.200,50 € => 1200.50
+         € -3 => -3
+         -€3 => -3
+         € => ! not a number with a decimal comma, as the options spell it
+         €3€ => ! not a number with a decimal comma, as the options spell it
+         $3 => ! not a number with a decimal comma, as the options spell it",
+    );
+    let french = NumberSpelling { thousands: Some(ThousandsMark::Blank), ..german };
+    check(
+        of(french),
+        "1 234,5 => 1234.5
+         1\u{a0}234\u{202f}567,5 => 1234567.5
+         12 34 => ! not a number with a decimal comma, as the options spell it",
+    );
+    let swiss = NumberSpelling { thousands: Some(ThousandsMark::Apostrophe), ..NumberSpelling::default() };
+    check(of(swiss), "1'234.50 => 1234.50\n 1’234 => 1234");
+    let indian = NumberSpelling { thousands: Some(ThousandsMark::Comma), ..NumberSpelling::default() };
+    check(
+        of(indian),
+        "12,34,567.5 => 1234567.5
+         1,234,567 => 1234567
+         1,23,45 => ! not a number with a decimal point, as the options spell it",
+    );
+    let fraction = NumberSpelling { percent: Some(Percent::Fraction), ..NumberSpelling::default() };
+    check(
+        of(fraction),
+        "12% => 0.12
+         5 % => 0.05
+         %7.5 => 0.075
+         -112.5% => -1.125
+         (12.5)% => -0.125
+         (12.5%) => -0.125
+         3 => 3",
+    );
+    let number = NumberSpelling { percent: Some(Percent::Number), ..NumberSpelling::default() };
+    check(of(number), "12% => 12\n 12%% => ! not a number with a decimal point, as the options spell it");
+}
+
+/// A text that shows itself without quotes.
+struct Shown(String);
+
+impl Debug for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Years of two digits are of the hundred up to the cutoff.
+#[test]
+fn short_years() {
+    let by = |order, cutoff| {
+        move |text: &str| {
+            let options = ParseOptions { date_order: order, year_cutoff: Some(cutoff), ..STRICT };
+            let (year, month, day) = civil_from_days(date(text, &options)?);
+            Ok(Shown(format!("{year:04}-{month:02}-{day:02}")))
+        }
+    };
+    check(
+        by(Some(DateOrder::DayMonthYear), 2049),
+        "31.12.49 => 2049-12-31
+         31.12.50 => 1950-12-31
+         1/2/05 => 2005-02-01
+         2-jan-75 => 1975-01-02
+         31.12.050 => ! the year has fewer than four digits
+         1/2/2005 => 2005-02-01",
+    );
+    check(
+        by(Some(DateOrder::YearMonthDay), 2010),
+        "10-12-31 => 2010-12-31
+         11/1/2 => 1911-01-02
+         31/12/2024 => ! the order of day and month is not known
+         2024-1-5 => 2024-01-05",
+    );
+    check(
+        by(None, 2049),
+        "5 Dec 24 => 2024-12-05
+         1/2/24 => ! the order of day and month is not known",
+    );
 }

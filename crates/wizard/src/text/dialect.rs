@@ -73,7 +73,7 @@ pub(super) fn csv_options(choices: &TextChoices, path: &str) -> Result<CsvOption
     options.header = choices.has_header;
     options.skip_lines = choices.skip_lines;
     options.columns = (!choices.columns.is_empty()).then(|| choices.columns.clone());
-    options.null_text.clone_from(&choices.null_text);
+    options.null_texts = choices.null_text.iter().cloned().collect();
     if let Some(encoding) = encoding(choices)? {
         options.encoding = encoding;
     }

@@ -200,11 +200,16 @@ fn typed(column: &InferredColumn, field: &arrow::datatypes::Field, files: &[Stri
         strings: StringType::NVarChar,
         ..CreateOptions::default()
     };
+    // A transformation reads the values as they are written, so such a column has a type only if its spelling is chosen.
+    let text = arrow::datatypes::Field::new(column.name.as_str(), arrow::datatypes::DataType::Utf8, true);
+    let field = if column.reading.is_plain() { field } else { &text };
     let sql_type =
         sql_type_of(field, &options).map_or_else(|_| "nvarchar(max)".to_owned(), |found| found.to_string());
-    let reason = match &column.evidence {
-        None => "no row has a value".to_owned(),
-        Some(evidence) => match &evidence.before {
+    let finding = column.findings().into_iter().next().filter(|_| !column.reading.is_plain());
+    let reason = match (&finding, &column.evidence) {
+        (Some(finding), _) => format!("text that may be {}: {}", finding.decision, finding.reason),
+        (None, None) => "no row has a value".to_owned(),
+        (None, Some(evidence)) => match &evidence.before {
             None => "all values are like this one".to_owned(),
             Some(before) => format!("{before} would do without this value"),
         },

@@ -1,9 +1,7 @@
 //! `bulkwire load`.
 
-use arrow::datatypes::DataType;
 use copy::file_format;
-use copy::hints::stands_for_null;
-use formats::{Evidence, Format, InferredColumn, InferredSchema};
+use formats::{Finding, Format, InferredColumn, InferredSchema};
 use load::report::grouped;
 use load::{
     Beginning, Client, Ledger, LoadState, TableLoad, TableName, create_table_statement, roomy_length,
@@ -33,6 +31,9 @@ fn load(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failur
     let table: TableName =
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
     refuse_temporary(&table, arguments.create)?;
+    if arguments.text.types.is_some() && !arguments.create {
+        return Err(Failure::Usage("--types is for the table that --create makes".to_owned()));
+    }
     let way = way::of(arguments)?;
     if arguments.server_side {
         return server_side::run(&table, arguments).map(|()| Outcome::Whole);
@@ -141,12 +142,16 @@ fn make_target(
         },
         false => false,
     };
-    if !arguments.create || exists {
+    if !arguments.create {
         return Ok(None);
     }
     for source in sources.iter_mut() {
         // The source is read twice: once to size the columns, once to load it.
         source.location = source.location.spool()?;
+    }
+    if exists {
+        // The rows are read as they were when the table was made.
+        return measure(sources, arguments).map(|_| None);
     }
     create(client, table, sources, arguments).map(Some)
 }
@@ -187,33 +192,11 @@ pub enum Outcome {
 fn create(
     client: &mut Client,
     table: &TableName,
-    sources: &[Source],
+    sources: &mut [Source],
     arguments: &LoadArgs,
 ) -> Result<Vec<String>, Failure> {
-    let typed: Option<Vec<_>> = sources
-        .iter()
-        .map(|source| match &source.kind {
-            Kind::Typed(format) => Some((&source.location, format, source.compression)),
-            Kind::Host(_) => None,
-        })
-        .collect();
-    let typed = typed.unwrap_or_default();
-    let Some((_, format, _)) = typed.first() else {
-        return Err(Failure::Usage("--create needs a file that says what is in it".to_owned()));
-    };
-    // Rows that will be refused have no say in the columns.
-    let measured = formats::measure_all(&typed, tolerates_rows(arguments))?;
-    let measured = match (arguments.keep_text, format) {
-        (true, Format::Csv(_)) => measured.into_text(),
-        (true, _) => {
-            return Err(Failure::Usage("--keep-text is for text files; this one has types".to_owned()));
-        }
-        (false, _) => measured,
-    };
-    let schema = match format {
-        Format::Csv(_) => roomy_schema(&measured.schema()),
-        Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => measured.schema(),
-    };
+    let (measured, is_text) = measure(sources, arguments)?;
+    let schema = if is_text { roomy_schema(&measured.schema()) } else { measured.schema() };
     let without_vectors = client.server_info().vectors == 0;
     let statement = create_table_statement(table, &schema, |index, _| CreateOptions {
         without_vectors,
@@ -221,7 +204,10 @@ fn create(
     })?;
     if !arguments.quiet {
         say!("{statement}");
-        measured.columns.iter().filter_map(fell_to_text).for_each(|note| say!("note: {note}"));
+        for Finding { column, decision, reason } in measured.columns.iter().flat_map(InferredColumn::findings)
+        {
+            say!("note: column {column:?}: {decision}: {reason}");
+        }
     }
     if !arguments.dry_run {
         change(client, &statement)?;
@@ -237,60 +223,38 @@ fn create(
     Ok(advice.collect())
 }
 
-/// Words the value that made a column text instead of another type, with the reason.
-fn fell_to_text(column: &InferredColumn) -> Option<String> {
-    let evidence = column.evidence.as_ref()?;
-    if *column.field.data_type() != DataType::Utf8 {
-        return None;
+/// Reads the files for the types of their columns, and has text columns read as their values are spelled. True for text files.
+fn measure(sources: &mut [Source], arguments: &LoadArgs) -> Result<(InferredSchema, bool), Failure> {
+    let typed: Option<Vec<_>> = sources
+        .iter()
+        .map(|source| match &source.kind {
+            Kind::Typed(format) => Some((&source.location, format, source.compression)),
+            Kind::Host(_) => None,
+        })
+        .collect();
+    let typed = typed.unwrap_or_default();
+    let Some((_, format, _)) = typed.first() else {
+        return Err(Failure::Usage("--create needs a file that says what is in it".to_owned()));
+    };
+    let is_text = matches!(format, Format::Csv(_));
+    if arguments.keep_text && !is_text {
+        return Err(Failure::Usage("--keep-text is for text files; this one has types".to_owned()));
     }
-    let Evidence { value, row, file, before } = evidence;
-    let why = why_text(value);
-    let place = if *file > 0 { format!("row {row} of file {}", file + 1) } else { format!("row {row}") };
-    let reason = why.map(|why| format!(" ({why})")).unwrap_or_default();
-    match before.as_deref().filter(|before| *before != "text") {
-        Some(before) => Some(format!(
-            "column \"{}\" is text because of {place}: {value:?}{reason}; it was {before} until then",
-            column.name
-        )),
-        None => why.map(|why| format!("column \"{}\" is text: {why} ({place}: {value:?})", column.name)),
+    // Rows that will be refused have no say in the columns.
+    let mut measured = formats::measure_all(&typed, tolerates_rows(arguments))?;
+    if arguments.keep_text {
+        measured = measured.into_text();
     }
-}
-
-/// Says why a value that looks like a number or a date is none.
-fn why_text(value: &str) -> Option<&'static str> {
-    let trimmed = value.trim();
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let unsigned = trimmed.trim_start_matches(['-', '+']);
-    let is_number = |text: &str| text.split(['.', ',']).all(digits);
-    if stands_for_null(trimmed) {
-        return Some("--null-text says which text stands for NULL");
+    if let Some(types) = arguments.text.column_types()? {
+        types.apply(&mut measured)?;
     }
-    if !trimmed.starts_with(|c: char| c.is_ascii_digit() || "-+$€£.".contains(c)) {
-        return None;
+    let readings = measured.readings();
+    for source in sources {
+        if let Kind::Typed(format) = &mut source.kind {
+            *format = format.clone().with_readings(readings.clone());
+        }
     }
-    let parts: Vec<&str> = trimmed.split(['/', '.', '-']).collect();
-    if let [first, second, year] = parts.as_slice()
-        && [first, second, year].iter().all(|part| digits(part))
-        && matches!((first.len(), second.len(), year.len()), (1..=2, 1..=2, 2 | 4) | (4, 1..=2, 1..=2))
-    {
-        return Some("a date that is not yyyy-mm-dd; a date column takes it, with --date-order");
-    }
-    if trimmed != value {
-        return Some("blanks around it");
-    }
-    if digits(unsigned) && unsigned.len() > 1 && unsigned.starts_with('0') {
-        return Some("leading zeros");
-    }
-    if trimmed.starts_with('+') && is_number(unsigned) {
-        return Some("a plus sign");
-    }
-    if trimmed.starts_with(['$', '€', '£']) {
-        return Some("a currency sign");
-    }
-    if trimmed.strip_suffix('%').is_some_and(|rest| is_number(rest.trim_start_matches('-'))) {
-        return Some("a percent sign");
-    }
-    (unsigned.contains(',') && is_number(unsigned)).then_some("a comma in a number")
+    Ok((measured, is_text))
 }
 
 /// Returns the measured length of a column's longest value, in the units of its type.

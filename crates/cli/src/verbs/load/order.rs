@@ -20,7 +20,7 @@ pub fn find(
     arguments: &LoadArgs,
 ) -> Result<Vec<LoadOptions>, Failure> {
     let mut options: Vec<LoadOptions> =
-        group.iter().map(|source| source::options(arguments, &source.kind)).collect();
+        group.iter().map(|source| source::options(arguments, &source.kind)).collect::<Result<_, _>>()?;
     let bytes = readers.iter().map(Reader::bytes_total).sum::<Option<u64>>();
     for options in &mut options {
         options.source.bytes = bytes;

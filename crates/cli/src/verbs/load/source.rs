@@ -7,7 +7,6 @@ use formats::objects::is_object_url;
 use formats::{Compression, CsvOptions, Format, Location, RowLines};
 use load::{Client, LoadOptions, TableName};
 use rows::Mapping;
-use rows::text::DateOrder;
 use tds::{ColumnFlags, Value};
 
 use crate::args::LoadArgs;
@@ -99,13 +98,13 @@ pub(crate) fn sources(arguments: &LoadArgs) -> Result<Vec<Source>, Failure> {
 fn source(location: Location, arguments: &LoadArgs) -> Result<Source, Failure> {
     let compression = file_format::compression(&location, &arguments.format);
     if let Some(layout) = HostLayout::of(&arguments.format)? {
-        let layout = layout.with_date_order(arguments.conversions.date_order.map(DateOrder::from));
+        let layout = layout.spelled(arguments.text.spelling()?);
         if arguments.create || arguments.max_row_bytes.is_some() {
             return Err(Failure::Usage("--create and --max-row-bytes are not for bcp's formats".to_owned()));
         }
         return Ok(Source { name: location.to_string(), location, kind: Kind::Host(layout), compression });
     }
-    let format = file_format::of(&location, &arguments.format)?.0;
+    let format = file_format::of(&location, &arguments.format)?.0.spelled(arguments.text.spelling()?);
     let format = match (format, arguments.max_row_bytes) {
         (Format::Csv(options), Some(max_row_bytes)) => Format::Csv(CsvOptions { max_row_bytes, ..options }),
         (_, Some(_)) => return Err(Failure::Usage("--max-row-bytes is for CSV files only".to_owned())),
@@ -184,23 +183,26 @@ pub(crate) fn open(
     Ok(Reader::Host(Box::new(reader)))
 }
 
-pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
+pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> Result<LoadOptions, Failure> {
     let has_names = match kind {
         Kind::Typed(format) => file_format::has_names(format),
         Kind::Host(_) => true,
     };
-    let LoadArgs { bulk, columns, conversions, writers, .. } = arguments;
+    let LoadArgs { bulk, columns, conversions, writers, text, .. } = arguments;
     // A load that a time limit ends must keep the rows that have arrived.
     let may_stage = !arguments.create
         && !bulk.autocommit
         && !bulk.sole_writer
         && !arguments.refusals.bisect
         && writers.time_limit.is_none();
-    let options = LoadOptions { may_stage, ..copy::load_options(bulk, columns, conversions, writers) };
-    match options.mapping {
+    let options = LoadOptions {
+        may_stage,
+        ..copy::load_options(bulk, columns, conversions, writers, text.spelling()?)
+    };
+    Ok(match options.mapping {
         Mapping::ByName if !has_names => LoadOptions { mapping: Mapping::ByPosition, ..options },
         _ => options,
-    }
+    })
 }
 
 /// Makes the failure of a file whose columns do not fit the table.

@@ -5,11 +5,11 @@
 //! does not begin like an ISO date may be month, day and year in figures or words, and hours with AM or PM.
 
 use rows::text::calendar::{DAYS_TO_1900, days_from_civil};
+use rows::text::spelling::TextSpelling;
 use rows::text::{DateOrder, ParseOptions, TextError, datetime};
 use tds::SqlType;
 
 use super::super::Deviation;
-use super::super::options::DateTexts;
 use super::instant::{Instant, TICKS_PER_DAY, TICKS_PER_MINUTE, TICKS_PER_SECOND};
 use super::{Fault, Remark, number_text};
 
@@ -63,7 +63,7 @@ pub(in super::super) fn datetime2(text: &[u8], meridiem: bool) -> Result<(Instan
 pub(in super::super) fn by_load_rules(
     text: &[u8],
     sql_type: &SqlType,
-    dates: DateTexts,
+    spelling: TextSpelling,
 ) -> Result<Instant, Fault> {
     let strict = match sql_type {
         SqlType::Date => date(text),
@@ -73,7 +73,11 @@ pub(in super::super) fn by_load_rules(
     };
     let Err(fault) = strict else { return strict };
     let text = std::str::from_utf8(text).map_err(|_| fault)?;
-    let options = ParseOptions { date_order: dates.order, ..ParseOptions::default() };
+    let options = ParseOptions {
+        date_order: spelling.date_order,
+        year_cutoff: spelling.year_cutoff,
+        ..ParseOptions::default()
+    };
     let found = match sql_type {
         SqlType::Date => datetime::date(text, &options).map(|days| Instant { days, ..Instant::default() }),
         SqlType::Time { .. } => {

@@ -73,7 +73,7 @@ fn dialects() -> Vec<CsvOptions> {
         CsvOptions { header: true, ..plain.clone() },
         CsvOptions { quote: None, ..plain.clone() },
         CsvOptions { delimiter: "||".into(), row_terminator: text("|~\n"), ..plain.clone() },
-        CsvOptions { columns: Some(vec!["only".into()]), null_text: Some("b".into()), ..plain },
+        CsvOptions { columns: Some(vec!["only".into()]), null_texts: vec!["b".into()], ..plain },
     ]
 }
 

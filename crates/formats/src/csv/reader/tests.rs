@@ -168,7 +168,7 @@ fn delimiters_and_terminators_of_several_characters() {
 
 #[test]
 fn null_text_takes_the_place_of_the_empty_field() {
-    let options = CsvOptions { null_text: Some("NULL".into()), ..plain() };
+    let options = CsvOptions { null_texts: vec!["NULL".into()], ..plain() };
     check("NULL,\"NULL\",,null\n", &options, "-[NULL][][null]");
 }
 
@@ -305,7 +305,7 @@ fn dialects_that_cannot_be_told_apart_are_refused() {
         ),
         (CsvOptions { row_terminator: text(""), ..plain() }, "option row terminator"),
         (CsvOptions { delimiter: "\"".into(), ..plain() }, "option quote"),
-        (CsvOptions { null_text: Some("a,b".into()), ..plain() }, "option null text"),
+        (CsvOptions { null_texts: vec!["a,b".into()], ..plain() }, "option null text"),
         (CsvOptions { max_row_bytes: 0, ..plain() }, "option max_row_bytes"),
         (CsvOptions { columns: Some(Vec::new()), ..plain() }, "option columns"),
     ] {
