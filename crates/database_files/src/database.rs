@@ -359,3 +359,5 @@ fn chosen_set(stripes: &[Media], set: Option<usize>) -> Result<usize> {
 
 #[cfg(test)]
 mod compressed_tables;
+#[cfg(test)]
+mod remade;

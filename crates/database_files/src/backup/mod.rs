@@ -15,8 +15,7 @@ mod media;
 mod xpress;
 
 #[cfg(test)]
-mod remade;
-
+pub(crate) use blocks::Blocks;
 pub(crate) use frames::place_frames;
 pub(crate) use media::{BackupSet, DataStream, Lsn, Media};
 

@@ -9,7 +9,7 @@ use crate::program::{Arguments, exposure, options};
 fn limits(words: &[&str]) -> Option<Option<ResourceLimits>> {
     let words = ["bulkwire serve"].iter().chain(words);
     let arguments = Arguments::try_parse_from(words).ok()?;
-    Some(options(arguments, String::new()).limits.resources)
+    Some(options(arguments, String::new(), |_| Err(String::new())).limits.resources)
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::{fs, path::Path, sync::Arc};
 use arrow::{array::RecordBatch, compute::concat_batches};
 use rows::Form;
 
-use super::{Lsn, Media, blocks::Blocks};
+use super::PagedDatabase;
 use crate::{
-    database::PagedDatabase,
+    backup::{Blocks, Lsn, Media},
     pages::{Bitmap, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, kind},
     random_access::{InMemory, ReadAt},
 };
