@@ -142,6 +142,7 @@ pub fn text(data: &[u8]) -> bool {
             1 => Some(DateOrder::DayMonthYear),
             _ => Some(DateOrder::MonthDayYear),
         },
+        year_cutoff: (choice[1] & 16 != 0).then_some(2049),
     };
     let Ok(value) = parse(text, &sql_type, &options) else { return false };
     let printed = value.to_string();

@@ -126,7 +126,9 @@ def test_a_file_that_began_to_replace_is_loaded_behind_one_that_did(place, pipel
             reader = pa.RecordBatchReader.from_batches(pq.read_schema(path), breaking())
             with contextlib.suppress(bulkwire.Error, ConnectionError):
                 db.load("raw.orders", reader, mode="replace", load_id=f"{package}/{file}", batch_rows=10, **given[-1])
-            begun.append(db.fetch("SELECT mode FROM bulkwire_loads WHERE load_id = @load AND is_done = 0", {"load": f"{package}/{file}"}))
+            begun.append(
+                db.fetch("SELECT mode FROM bulkwire_loads WHERE load_id = @load AND is_done = 0", {"load": f"{package}/{file}"})
+            )
             raise ConnectionError("lost")
         if file == first[0] and len(set(tries)) == 1:
             raise ConnectionError("another file is to come first")

@@ -9,6 +9,7 @@ import time
 
 import bulkwire
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 
