@@ -159,7 +159,7 @@ impl Typed {
             match convert_in(value.clone(), &self.sql_type, to, style, page) {
                 Ok(value) => return Ok(Typed::constant(value, to.clone())?.collated(collation)),
                 Err(_) if lenient => return Typed::constant(Datum::Null, to.clone()),
-                Err(error) if error.number == 529 => return Err(error),
+                Err(error) if is_never_allowed(&error) => return Err(error),
                 Err(_) => {}
             }
         }
@@ -176,7 +176,7 @@ impl Typed {
         let kernel = move |arguments: &[Datum]| {
             let value = arguments.first().cloned().unwrap_or(Datum::Null);
             match convert_in(value, &from, &target, style, page) {
-                Err(error) if lenient && error.number != 529 => Ok(Datum::Null),
+                Err(error) if lenient && !is_never_allowed(&error) => Ok(Datum::Null),
                 other => other,
             }
         };
@@ -185,6 +185,11 @@ impl Typed {
         typed.nullable = nullable;
         Ok(typed.collated(collation))
     }
+}
+
+/// Returns true for the errors of a pair of types that TRY_CAST refuses, too.
+fn is_never_allowed(error: &SqlError) -> bool {
+    matches!(error.number, 206 | 529)
 }
 
 /// Calls a function that works value by value.

@@ -68,6 +68,14 @@ const SHOWN: &[(&str, &str)] = &[
     ),
     ("TYPE_CLASH", "Msg 206, Level 16, State 2: Operand type clash: w1 is incompatible with w2"),
     ("INVALID_COLUMN", "Msg 207, Level 16, State 1: Invalid column name 'w1'."),
+    (
+        "BULK_SCHEMA_CHANGED",
+        "Msg 4891, Level 16, State 1: Insert bulk failed due to a schema change of the target table.",
+    ),
+    (
+        "SELECT_LIST_TOO_LONG",
+        "Msg 1056, Level 15, State 1: The number of elements in the select list exceeds the maximum allowed number of w1 elements.",
+    ),
     ("INVALID_OBJECT", "Msg 208, Level 16, State 1: Invalid object name 'w1'."),
     ("AMBIGUOUS_COLUMN", "Msg 209, Level 16, State 1: Ambiguous column name 'w1'."),
     (

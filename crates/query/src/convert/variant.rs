@@ -11,7 +11,7 @@ use tsql::SqlError;
 /// Bytes of the length before a variant's body.
 const LENGTH_BYTES: usize = 4;
 
-/// Wraps a value as a variant. Errors: 529 for the types that a variant cannot hold.
+/// Wraps a value as a variant. Errors: 206 for the types that a variant cannot hold.
 pub(super) fn to_variant(value: Datum, from: &SqlType) -> Result<Datum, SqlError> {
     let base = base_type(from).ok_or_else(|| refused(from, &SqlType::SqlVariant))?;
     let value = convert(value, from, &base, 0)?;
@@ -78,6 +78,6 @@ mod tests {
             let Datum::Binary(body) = variant else { unreachable!("a variant is bytes") };
             assert_eq!(base_of(&body).expect("what was written"), (value, sql_type));
         }
-        assert_eq!(to_variant(Datum::Text(String::new()), &SqlType::Xml).map_err(|e| e.number), Err(529));
+        assert_eq!(to_variant(Datum::Text(String::new()), &SqlType::Xml).map_err(|e| e.number), Err(206));
     }
 }

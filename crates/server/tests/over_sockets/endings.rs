@@ -89,10 +89,11 @@ fn an_error_of_severity_20_ends_the_connection_after_it_is_sent() {
 }
 
 /// Waits until the bytes of an answer that goes on hold a text.
-fn wait_for(client: &mut Client, text: &str) {
-    let text = wide(text);
+fn wait_for(client: &mut Client, texts: &[&str]) {
+    let texts: Vec<Vec<u8>> = texts.iter().map(|text| wide(text)).collect();
     let mut seen: Vec<u8> = Vec::new();
-    while !seen.windows(text.len()).any(|part| part == text) {
+    // One read may bring several of them.
+    while !texts.iter().all(|text| seen.windows(text.len()).any(|part| part == text)) {
         let mut buffer = [0; 512];
         let read = client.socket.read(&mut buffer).unwrap();
         assert_ne!(read, 0);
@@ -111,8 +112,7 @@ fn raiserror_with_nowait_is_sent_at_once() {
         "EXEC tells",
     ] {
         client.socket.write_all(&batch_packets(batch)).unwrap();
-        wait_for(&mut client, "half");
-        wait_for(&mut client, "bad");
+        wait_for(&mut client, &["half", "bad"]);
         send_attention(&mut client);
         let tokens = client.answer();
         assert_eq!(error_numbers(&tokens), [50_000]);

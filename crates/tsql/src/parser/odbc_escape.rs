@@ -114,16 +114,15 @@ impl Parser<'_> {
                 self.expect_word(Keyword::In)?;
                 function("CHARINDEX", vec![wanted, self.expression()?])
             }
-            _ => {
+            name if is_renamed(name) => {
                 let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
-                match renamed(&name, arguments) {
-                    Some(call) => call,
-                    None => {
-                        // Functions with the same name in ODBC and T-SQL.
-                        self.at = start;
-                        return self.expression();
-                    }
-                }
+                renamed(name, arguments)
+            }
+            // Functions with the same name in ODBC and T-SQL. No argument has been read: reading them twice would double the time
+            // with each level.
+            _ => {
+                self.at = start;
+                return self.expression();
             }
         };
         self.expect_symbol(")")?;
@@ -140,14 +139,25 @@ impl Parser<'_> {
     }
 }
 
-/// Returns T-SQL's expression for a function of ODBC; `None` for those that T-SQL knows by the same name.
-fn renamed(name: &str, mut arguments: Vec<Expr>) -> Option<Expr> {
+/// Functions of ODBC that T-SQL writes as other expressions.
+const REWRITTEN: [&str; 8] =
+    ["MONTHNAME", "MOD", "TRUNCATE", "BIT_LENGTH", "CURDATE", "CURRENT_DATE", "CURTIME", "CURRENT_TIME"];
+
+/// Returns true for a function of ODBC that T-SQL does not know by the same name.
+fn is_renamed(name: &str) -> bool {
+    REWRITTEN.contains(&name)
+        || RENAMED.iter().any(|(odbc, _)| *odbc == name)
+        || DATE_PARTS.iter().any(|(odbc, ..)| *odbc == name)
+}
+
+/// Returns T-SQL's expression for such a function.
+fn renamed(name: &str, mut arguments: Vec<Expr>) -> Expr {
     if let Some((_, own)) = RENAMED.iter().find(|(odbc, _)| *odbc == name) {
-        return Some(function(own, arguments));
+        return function(own, arguments);
     }
     if let Some((_, own, part)) = DATE_PARTS.iter().find(|(odbc, ..)| *odbc == name) {
         arguments.insert(0, Expr::Column(vec![(*part).to_string()]));
-        return Some(function(own, arguments));
+        return function(own, arguments);
     }
     let now = |sql_type| Expr::Cast {
         value: Box::new(function("GETDATE", Vec::new())),
@@ -159,23 +169,28 @@ fn renamed(name: &str, mut arguments: Vec<Expr>) -> Option<Expr> {
     match name {
         "MONTHNAME" => {
             arguments.insert(0, Expr::Column(vec!["month".to_string()]));
-            Some(function("DATENAME", arguments))
+            function("DATENAME", arguments)
         }
         "MOD" => {
-            let [value, divisor] = <[Expr; 2]>::try_from(arguments).ok()?;
-            Some(Expr::Binary(Box::new(value), BinaryOperator::Modulo, Box::new(divisor)))
+            match <[Expr; 2]>::try_from(arguments) {
+                Ok([value, divisor]) => {
+                    Expr::Binary(Box::new(value), BinaryOperator::Modulo, Box::new(divisor))
+                }
+                // No function has this name: it is refused where it is bound.
+                Err(arguments) => function("MOD", arguments),
+            }
         }
         "TRUNCATE" => {
             arguments.push(integer("1"));
-            Some(function("ROUND", arguments))
+            function("ROUND", arguments)
         }
-        "BIT_LENGTH" => Some(Expr::Binary(
+        "BIT_LENGTH" => Expr::Binary(
             Box::new(function("DATALENGTH", arguments)),
             BinaryOperator::Multiply,
             Box::new(integer("8")),
-        )),
-        "CURDATE" | "CURRENT_DATE" => Some(now(SqlType::Date)),
-        "CURTIME" | "CURRENT_TIME" => Some(now(SqlType::Time { scale: 0 })),
-        _ => None,
+        ),
+        "CURDATE" | "CURRENT_DATE" => now(SqlType::Date),
+        "CURTIME" | "CURRENT_TIME" => now(SqlType::Time { scale: 0 }),
+        other => function(other, arguments),
     }
 }
