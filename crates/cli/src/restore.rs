@@ -15,7 +15,7 @@ pub fn restore(
     database: &str,
     files: &str,
 ) -> Result<String, String> {
-    let url = format!("mssql://nobody@{address}/master?TrustServerCertificate=yes");
+    let url = format!("mssql://nobody@{address}/master?Encrypt=Off");
     let config = Config::parse_with(&url, &|name| (name == "BULKWIRE_PASSWORD").then(String::new))
         .map_err(|error| error.to_string())?;
     let auth =

@@ -26,13 +26,16 @@ use tokio::task::JoinSet;
 use tracing::field::Empty;
 use tracing::{Instrument, error, error_span, info};
 use tsql::SqlError;
+use uuid::Uuid;
 
 use crate::connection;
 use crate::faults::{FaultFileError, FaultPlan, Faults};
 use crate::init_script;
 use crate::init_script::InitError;
 use crate::metrics::{Endpoint, Health};
-use crate::options::{DataLocation, Entra, RestoreRequest, Restoring, ServerOptions};
+use crate::options::{
+    DataLocation, EncryptionPolicy, Entra, Password, RestoreRequest, Restoring, ServerOptions,
+};
 use crate::serving::{FIRST_SPID, Front, Guesses, STACK_BYTES, Shared, SpillDirectory};
 use crate::transport::{CertificateError, TlsIdentity};
 
@@ -196,7 +199,7 @@ impl Server {
             memory,
             connections: AtomicUsize::new(0),
             work: work.handle().clone(),
-            _spill_directory: spill_directory,
+            _spill_directory: Arc::new(spill_directory),
         });
         if let Some(restoring) = &shared.options.restoring {
             restore(&runtime, &shared, restoring)?;
@@ -344,16 +347,12 @@ fn restore(runtime: &Runtime, shared: &Arc<Shared>, restoring: &Restoring) -> Re
     let listener = runtime.block_on(TcpListener::bind(address)).map_err(refused)?;
     let own = listener.local_addr().map_err(refused)?;
     let (stop, stopped) = watch::channel(false);
-    let task = runtime.spawn(accept(Arc::new(listener), Arc::clone(shared), stopped));
+    let password = Uuid::new_v4().simple().to_string();
+    let door = Arc::new(private_door(shared, &password));
+    let task = runtime.spawn(accept(Arc::new(listener), door, stopped));
     let made = restoring.databases.iter().try_for_each(|(database, files)| {
-        let options = &shared.options;
-        let request = RestoreRequest {
-            address: own,
-            user: &options.user,
-            password: options.password.expose(),
-            database,
-            files,
-        };
+        let user = &shared.options.user;
+        let request = RestoreRequest { address: own, user, password: &password, database, files };
         let said = (restoring.by)(&request)
             .map_err(|reason| StartError::Restore { database: database.clone(), reason })?;
         log::line(said);
@@ -362,6 +361,35 @@ fn restore(runtime: &Runtime, shared: &Arc<Shared>, restoring: &Restoring) -> Re
     let _ = stop.send(true);
     let _ = runtime.block_on(task);
     made
+}
+
+/// Makes the state of a listener that this process alone knows: its password is its own, and what other clients must agree to, what they
+/// are served wrongly and what is printed of them does not hold there.
+fn private_door(shared: &Shared, password: &str) -> Shared {
+    let options = ServerOptions {
+        password: Password::new(password),
+        encryption: EncryptionPolicy::Optional,
+        log_requests: false,
+        ..shared.options.clone()
+    };
+    let front = Front {
+        identity: None,
+        guesses: Guesses::new(options.limits.failed_login_delay),
+        verifier: None,
+        faults: None,
+        next_spid: AtomicU16::new(FIRST_SPID),
+        counts: Arc::clone(&shared.counts),
+        started: shared.started,
+        options,
+    };
+    Shared {
+        front: Arc::new(front),
+        instance: Arc::clone(&shared.instance),
+        memory: Arc::clone(&shared.memory),
+        connections: AtomicUsize::new(0),
+        work: shared.work.clone(),
+        _spill_directory: Arc::clone(&shared._spill_directory),
+    }
 }
 
 /// Runs an init script where requests run; what it prints goes to standard error.

@@ -63,7 +63,7 @@ pub struct RestoreRequest<'a> {
     pub address: SocketAddr,
     /// The administrator's login.
     pub user: &'a str,
-    /// The administrator's password.
+    /// The password of this login there. The address has no TLS.
     pub password: &'a str,
     /// The name of the database.
     pub database: &'a str,
@@ -166,11 +166,6 @@ impl Password {
     /// Returns true if the password is empty, so that nothing is compared.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// Returns the text.
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
     }
 
     /// Compares in a time that depends only on the lengths.

@@ -103,6 +103,12 @@ fn a_database_of_a_package_is_there_before_the_first_connection() {
         let printed = serving.stop();
         assert!(printed.contains(said), "{printed}");
     }
+    for mode in ["off", "required", "strict"] {
+        let words = ["--port", "0", "--encryption", mode, "--restore", restore.as_str()];
+        let serving = Serving::start(&words).unwrap_or_else(|said| panic!("{mode}: {said:?}"));
+        let printed = serving.stop();
+        assert!(printed.contains("shop is restored from"), "{mode}: {printed}");
+    }
     for (restore, part) in [
         ("shop", "a name and a file: shop=shop.bak"),
         ("other=nix.bak", "cannot restore other: "),

@@ -102,8 +102,8 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         &mut self.tokens
     }
 
-    /// Sends the collected bytes if they are enough for a write, or fill a packet and have waited. The last bytes of a response are always held back, so that its
-    /// final packet is not empty.
+    /// Sends the collected bytes if they are enough for a write, or fill a packet and have waited. The last bytes of a response are
+    /// always held back, so that its final packet is not empty.
     pub async fn write_if_large(&mut self) -> Result<(), ConnectionError> {
         let is_late = || self.written.elapsed() >= WRITE_AFTER;
         if self.tokens.len() < WRITE_AT_BYTES && (self.tokens.len() <= self.packet_size_bytes || !is_late()) {

@@ -40,11 +40,11 @@ pub(crate) struct Front {
     pub started: SystemTime,
 }
 
-/// The state that all connections of a server share.
+/// The state that all connections of a listener share.
 pub(crate) struct Shared {
     pub front: Arc<Front>,
     /// Removed when the last connection and the server have ended, while the data directory is still this server's.
-    pub _spill_directory: SpillDirectory,
+    pub _spill_directory: Arc<SpillDirectory>,
     pub instance: Arc<Instance>,
     /// The memory budget of statements.
     pub memory: Arc<MemoryBudget>,
