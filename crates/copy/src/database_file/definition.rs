@@ -4,7 +4,7 @@ use arrow::datatypes::SchemaRef;
 use database_files::{Action, Check, Column, Computed, Default, ForeignKey, Identity, Index, KeyKind, Table};
 use load::{
     TableName, TableShape, roomy_length,
-    stage::{ForeignKeyShape, IndexKind, IndexShape, KeyKind as ShapeKey},
+    stage::{Compression, ForeignKeyShape, IndexKind, IndexShape, KeyKind as ShapeKey},
 };
 use rows::mapping::{COLLATION_KEY, CreateOptions, sql_type_of};
 use tds::{Collation, SqlType};
@@ -64,7 +64,33 @@ pub(crate) fn of_shape(shape: &TableShape, name: &TableName) -> Result<Table, St
         })
         .collect();
     table.foreign_keys = shape.foreign_keys.iter().map(foreign_key).collect();
+    table.left_out.extend(unheld(shape));
     Ok(table)
+}
+
+/// Names the settings of a table's parts that the model of a package has no known place for.
+fn unheld(shape: &TableShape) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut name = |is_set: bool, setting: &str, part: &str| {
+        if is_set {
+            found.push(format!("{setting} of {part}"));
+        }
+    };
+    name(shape.heap_compression != Compression::None, "compression", "the heap");
+    for index in &shape.indexes {
+        name(index.compression != Compression::None, "compression", &index.name);
+        name(index.ignores_duplicate_keys, "IGNORE_DUP_KEY", &index.name);
+    }
+    for column in &shape.columns {
+        let identity = column.identity.as_ref();
+        name(identity.is_some_and(|of| of.is_not_for_replication), "NOT FOR REPLICATION", &column.name);
+    }
+    let checks = shape.checks.iter().map(|check| (&check.name, check.standing));
+    let keys = shape.foreign_keys.iter().map(|key| (&key.name, key.standing));
+    for (part, standing) in checks.chain(keys) {
+        name(standing.is_not_for_replication, "NOT FOR REPLICATION", part);
+    }
+    found
 }
 
 /// Makes a table of the columns of any source.

@@ -8,7 +8,7 @@ use arrow::{
 };
 use database_files::{Table, TableWriter};
 use formats::Target;
-use load::{Choice, TableName};
+use load::{Choice, TableName, TableShape};
 
 use super::{
     definition,
@@ -100,12 +100,12 @@ impl PackageDestination {
     }
 
     /// Returns the table's name: the endpoint's, or that of a table of SQL Server.
-    fn table_name(&self, source: &mut dyn Source) -> Result<TableName, CopyError> {
+    fn table_name(&self, shape: Option<&TableShape>) -> Result<TableName, CopyError> {
         if let Some(text) = &self.target.endpoint.table {
             return text.parse().map_err(|error: load::Error| CopyError::Usage(error.to_string()));
         }
-        match source.table_shape()? {
-            Some(shape) => Ok(shape.name),
+        match shape {
+            Some(shape) => Ok(shape.name.clone()),
             None => Err(CopyError::Usage(format!(
                 "{0}: name the table that the rows are written to ({0}#dbo.orders)",
                 self.name()
@@ -120,8 +120,9 @@ impl PackageDestination {
         schema: &SchemaRef,
         form: ReadForm,
     ) -> Result<Table, CopyError> {
-        let name = self.table_name(source)?;
-        let defined = match source.table_shape()? {
+        let shape = source.table_shape()?;
+        let name = self.table_name(shape.as_ref())?;
+        let defined = match shape {
             Some(shape) => {
                 let left_out = shape.obstacles.iter().map(ToString::to_string).collect::<Vec<_>>();
                 let shape = transplanted(shape, &name, self.target.with_keys, |name| {

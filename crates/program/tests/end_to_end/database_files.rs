@@ -141,6 +141,9 @@ fn a_package_appears_when_all_of_it_has_arrived() {
     let left: Vec<_> =
         fs::read_dir(fixture.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains("partial")), "{left:?}");
+    fixture.sql("CREATE TABLE c (n int NOT NULL CONSTRAINT pk_c PRIMARY KEY WITH (IGNORE_DUP_KEY = ON))");
+    let planned = fixture.ok(&["copy", "mssql:c", "c.bacpac", "--with-keys", "--dry-run"]);
+    assert!(planned.stderr.contains("IGNORE_DUP_KEY of pk_c"), "{}", planned.stderr);
     fixture.file("a.csv", "id,name\n1,x\n2,\n");
     fixture.ok(&["copy", "a.csv", "files.bacpac#shop.thing", "--quiet"]);
     fixture.ok(&["copy", "files.bacpac#shop.thing", "back.csv", "--quiet"]);
