@@ -360,4 +360,6 @@ fn chosen_set(stripes: &[Media], set: Option<usize>) -> Result<usize> {
 #[cfg(test)]
 mod compressed_tables;
 #[cfg(test)]
+mod real_files;
+#[cfg(test)]
 mod remade;

@@ -4,17 +4,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, sync::Arc};
 
 use arrow::{
     array::{ArrayRef, RecordBatch},
-    compute::{cast, concat_batches},
+    compute::cast,
 };
-use rows::Form;
 use store::{Column, Compression, Engine, EngineOptions, Kind, RebuildOptions, record::layout::Layout};
 use tds::{Length, SqlType};
 
 use super::PagedDatabase;
+use super::real_files::{self, rows};
 use crate::{
     catalogue::UnitPages,
     definition::Table,
@@ -40,22 +40,16 @@ const TABLES: [(&str, &str); 9] = [
 
 #[test]
 fn compressed_rows_read_as_plain_ones() {
-    let folder = std::env::var_os("BULKWIRE_SQL_SERVER_FILES")
-        .map_or_else(|| Path::new("../../../shared/data/sql-server-files").to_owned(), Into::into);
-    if !folder.is_dir() {
-        println!("skipped: no files of real servers in {}", folder.display());
-        return;
-    }
     for (file, name) in TABLES {
-        let file = folder.join(file);
+        let Some(file) = real_files::path(file) else { return };
         let plain = open(Arc::new(LocalFile::open(&file).unwrap()));
         let index = plain.tables().position(|table| table.full_name() == name).unwrap();
-        let expected = read(&plain, index);
+        let expected = rows(&plain, index);
         for compression in [Compression::Row, Compression::Page] {
             let pages = compressed_pages(&plain.tables[index].table, &expected, compression);
             let bytes = with_pages(&plain, index, fs::read(&file).unwrap(), pages, compression);
             let compressed = open(Arc::new(InMemory::new("compressed.mdf", bytes)));
-            assert_same(&read(&compressed, index), &expected, &format!("{name} {compression}"));
+            assert_same(&rows(&compressed, index), &expected, &format!("{name} {compression}"));
         }
     }
 }
@@ -72,13 +66,6 @@ fn assert_same(found: &RecordBatch, expected: &RecordBatch, what: &str) {
 
 fn open(source: Arc<dyn ReadAt>) -> PagedDatabase {
     PagedDatabase::open(vec![source], None).unwrap()
-}
-
-fn read(database: &PagedDatabase, index: usize) -> RecordBatch {
-    let reader = database.read(index, Form::Exact, 1000, 1).unwrap();
-    let schema = Arc::clone(&reader.schema);
-    let batches: Vec<RecordBatch> = reader.map(|batch| batch.unwrap()).collect();
-    concat_batches(&schema, &batches).unwrap()
 }
 
 /// Makes the pages that the store has for the rows, in the order of their keys.

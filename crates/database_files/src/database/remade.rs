@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, sync::Arc};
 
-use arrow::{array::RecordBatch, compute::concat_batches};
-use rows::Form;
+use arrow::array::RecordBatch;
 
 use super::PagedDatabase;
+use super::real_files::{self, rows};
 use crate::{
     backup::{Blocks, Lsn, Media},
     pages::{Bitmap, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, kind},
@@ -24,13 +24,7 @@ const FILE_PAGES: usize = 24;
 
 /// The bytes of Northwind's full backup, if it is there.
 fn full() -> Option<Vec<u8>> {
-    let folder = std::env::var_os("BULKWIRE_SQL_SERVER_FILES")
-        .map_or_else(|| Path::new("../../../shared/data/sql-server-files").to_owned(), Into::into);
-    let read = fs::read(folder.join("northwind-655/northwind-full.bak"));
-    if read.is_err() {
-        println!("skipped: no backup of a real server in {}", folder.display());
-    }
-    read.ok()
+    real_files::path("northwind-655/northwind-full.bak").map(|path| fs::read(path).unwrap())
 }
 
 fn source(name: &str, bytes: Vec<u8>) -> Arc<dyn ReadAt> {
@@ -76,13 +70,7 @@ fn seal(head: &mut [u8]) {
 fn contents(backups: Vec<Arc<dyn ReadAt>>) -> Vec<(String, RecordBatch)> {
     let database = PagedDatabase::open(backups, None).unwrap();
     let names: Vec<String> = database.tables().map(|table| table.full_name()).collect();
-    let read = |(index, name): (usize, String)| {
-        let reader = database.read(index, Form::Exact, 1000, 1).unwrap();
-        let schema = Arc::clone(&reader.schema);
-        let batches: Vec<RecordBatch> = reader.map(|batch| batch.unwrap()).collect();
-        (name, concat_batches(&schema, &batches).unwrap())
-    };
-    names.into_iter().enumerate().map(read).collect()
+    names.into_iter().enumerate().map(|(index, name)| (name, rows(&database, index))).collect()
 }
 
 /// Makes one of several stripes, with every other extent.
