@@ -184,7 +184,7 @@ fn write_rows(path: &Path, rows: u64) -> Outcome<u64> {
 
 fn count(client: &mut Client) -> Outcome<i64> {
     let tables = client.query_values(&format!("SELECT COUNT_BIG(*) FROM {TABLE}"))?;
-    match tables.first().and_then(|table| table.rows.first()).and_then(|row| row.first()) {
+    match load::first_value(&tables) {
         Some(Value::BigInt(rows)) => Ok(*rows),
         other => Err(format!("no count, but {other:?}").into()),
     }

@@ -109,7 +109,7 @@ pub fn measure(
 
 fn refuse_existing(client: &mut Client, table: &TableName) -> Outcome<()> {
     let found = client.query_values(&format!("SELECT OBJECT_ID({})", literal(&table.to_string())))?;
-    match found.first().and_then(|result| result.rows.first()).and_then(|row| row.first()) {
+    match load::first_value(&found) {
         Some(Value::Null) => Ok(()),
         _ => Err(format!("{table} exists; --table names another, which is made and dropped").into()),
     }

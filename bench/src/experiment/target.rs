@@ -104,10 +104,7 @@ impl Target {
     fn make_database(&mut self, name: &str) -> Outcome<()> {
         let mut client = self.connect()?;
         let found = client.query_values(&format!("SELECT DB_ID({})", literal(name)))?;
-        if !matches!(
-            found.first().and_then(|table| table.rows.first()).and_then(|row| row.first()),
-            Some(Value::Null)
-        ) {
+        if !matches!(load::first_value(&found), Some(Value::Null)) {
             return Err(format!(
                 "database {} exists; --database names another, which is made and dropped",
                 quoted(name)
@@ -157,7 +154,7 @@ impl Target {
         let mut client = self.connect()?;
         for table in tables {
             let found = client.query_values(&format!("SELECT OBJECT_ID({})", literal(&table.to_string())))?;
-            let id = found.first().and_then(|result| result.rows.first()).and_then(|row| row.first());
+            let id = load::first_value(&found);
             if !matches!(id, Some(Value::Null)) {
                 return Err(
                     format!("{table} exists; the experiment makes and drops a table of that name").into()

@@ -29,7 +29,7 @@ pub fn verify(client: &mut Client, table: &TableName, sent: Checksum) -> Outcome
 /// The table cannot be read.
 pub fn count_of(client: &mut Client, table: &TableName) -> Outcome<u64> {
     let counted = client.query_values(&format!("SELECT COUNT_BIG(*) FROM {table}"))?;
-    match counted.first().and_then(|result| result.rows.first()).and_then(|row| row.first()) {
+    match load::first_value(&counted) {
         Some(Value::BigInt(count)) => Ok(u64::try_from(*count)?),
         other => Err(format!("{table} has no count, but {other:?}").into()),
     }

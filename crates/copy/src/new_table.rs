@@ -152,7 +152,7 @@ fn own_schema<'a>(client: &Client, table: &'a TableName) -> Option<&'a String> {
 pub(crate) fn script(client: &mut Client, table: &TableName, statement: &str) -> Result<String, load::Error> {
     let Some(schema) = own_schema(client, table) else { return Ok(statement.to_owned()) };
     let found = client.query_values(&format!("SELECT SCHEMA_ID({})", load::literal(schema)))?;
-    let value = found.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
+    let value = load::first_value(&found);
     Ok(match value.is_some_and(Value::is_null) {
         true => format!("CREATE SCHEMA {}\nGO\n{statement}", load::quoted(schema)),
         false => statement.to_owned(),
@@ -237,7 +237,7 @@ pub(crate) fn make_foreign_keys(
 pub(crate) fn drop_if_empty(client: &mut Client, table: &TableName) -> Result<bool, load::Error> {
     client.execute(&load::drop_empty_statement(table))?;
     let found = client.query_values(&format!("SELECT OBJECT_ID({})", load::literal(&table.to_string())))?;
-    let object = found.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
+    let object = load::first_value(&found);
     Ok(matches!(object, Some(Value::Null)))
 }
 

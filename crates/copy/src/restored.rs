@@ -98,7 +98,7 @@ fn fill(server: &Config, database: &str, source: DatabaseFileEndpoint) -> Result
 
 fn number(client: &mut Client, query: &str) -> Result<i32, load::Error> {
     let found = client.query_values(query)?;
-    let value = found.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
+    let value = load::first_value(&found);
     Ok(match value {
         Some(Value::Int(number)) => *number,
         _ => 0,

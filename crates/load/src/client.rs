@@ -25,7 +25,7 @@ use crate::{
     session::{Answer, Session},
     table_name::{TableName, literal},
     transport::Canceller,
-    value_table::ValueTable,
+    value_table::{ValueTable, first_value},
 };
 
 /// A connection to a server. One request at a time; a [`CancelHandle`] interrupts it from another thread.
@@ -376,7 +376,7 @@ impl Client {
             table.object_literal(),
             literal(&database)
         ))?;
-        let schema = match found.first().and_then(|table| table.rows.first()).and_then(|row| row.first()) {
+        let schema = match first_value(&found) {
             Some(Value::String(schema)) => Some(schema.clone()),
             _ => None,
         };
@@ -481,7 +481,7 @@ fn ended_silently(client: &mut Client) -> Result<(), Error> {
     let asked = client.session.send_batch("SELECT @@TRANCOUNT AS [open]");
     let open = asked.and_then(|()| read_values(&mut client.session));
     let is_over = open.is_ok_and(|(tables, _)| {
-        let value = tables.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
+        let value = first_value(&tables);
         matches!(value, Some(Value::Int(0)))
     });
     match is_over {

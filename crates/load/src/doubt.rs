@@ -12,6 +12,7 @@ use crate::{
     load_error::LoadError,
     options::BatchTransaction,
     plan::{CountRule, LoadPlan},
+    value_table::first_value,
 };
 
 /// Time for another connection, and for its look at the table.
@@ -134,7 +135,7 @@ fn count(client: &Client, plan: &LoadPlan) -> Result<u64, String> {
         ))
     });
     let tables = counted.map_err(|error| format!("the table could not be looked at: {error}"))?;
-    match tables.first().and_then(|table| table.rows.first()).and_then(|row| row.first()) {
+    match first_value(&tables) {
         Some(Value::BigInt(rows)) if *rows >= 0 => Ok(rows.unsigned_abs()),
         _ => Err(format!("the table could not be looked at: {}", Error::unexpected("counting", "no number"))),
     }

@@ -129,5 +129,5 @@ pub use table_load::{Ending, LoadWay, TableLoad, forget_load};
 pub use table_name::{TableName, literal, quoted};
 pub use task_stage::{Gathered, TASK_COLUMN, TaskJob, TaskRows, TaskStage};
 pub use upsert::{UpsertReport, upsert};
-pub use value_table::ValueTable;
+pub use value_table::{ValueTable, first_value};
 pub use whole_load::{WholeLoad, WholeReport, load_whole};

@@ -10,3 +10,8 @@ pub struct ValueTable {
     /// Rows in order; every row has a value per column.
     pub rows: Vec<Vec<Value>>,
 }
+
+/// Returns the first value of the first row of the first result; none if there is no row.
+pub fn first_value(tables: &[ValueTable]) -> Option<&Value> {
+    tables.first()?.rows.first()?.first()
+}

@@ -112,7 +112,7 @@ fn recorded(client: &mut Client, key: &str) -> Result<Done, TaskError> {
     let found = client
         .query_values_with(&format!("SELECT result FROM {TABLE} WHERE step = @step"), &[step(key)])
         .map_err(TaskError::of_client)?;
-    let text = match found.first().and_then(|table| table.rows.first()).and_then(|row| row.first()) {
+    let text = match load::first_value(&found) {
         Some(Value::String(text)) => text.clone(),
         _ => String::new(),
     };

@@ -572,7 +572,6 @@ pub const MAX_ERRORS_DEFAULT: i64 = 10;
 const VERSIONS: [u16; 10] = [80, 90, 100, 110, 120, 130, 140, 150, 160, 170];
 
 impl Job {
-    /// Options that exclude or need each other.
     /// Refuses one file for two things: the second would empty it.
     fn check_files(&self) -> Result<(), ArgumentError> {
         let is_format = self.direction == Direction::Format;
@@ -591,6 +590,7 @@ impl Job {
         }
     }
 
+    /// Options that exclude or need each other.
     fn check(&self) -> Result<(), ArgumentError> {
         let conflict = |reason| Err(ArgumentError::Conflict(reason));
         let format = self.direction == Direction::Format;

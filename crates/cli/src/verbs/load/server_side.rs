@@ -78,7 +78,7 @@ fn limited_linux(client: &mut Client) -> Result<Option<u8>, Failure> {
         return Ok(None);
     }
     let found = client.query_values("SELECT @@VERSION")?;
-    let version = found.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
+    let version = load::first_value(&found);
     let is_linux = version.is_some_and(|version| version.to_string().contains(" on Linux"));
     Ok(is_linux.then_some(major))
 }

@@ -126,7 +126,7 @@ pub(crate) fn rows_before(
         return Ok(None);
     }
     let counted = client.query_values(&format!("SELECT COUNT_BIG(*) FROM {table}"))?;
-    let count = counted.first().and_then(|result| result.rows.first()).and_then(|row| row.first());
+    let count = load::first_value(&counted);
     Ok(count.and_then(|value| match value {
         Value::BigInt(rows) => u64::try_from(*rows).ok(),
         _ => None,
