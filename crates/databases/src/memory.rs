@@ -14,7 +14,7 @@ const STATEMENTS_BYTES_MIN: usize = 32 << 20;
 /// Least bytes of the cache of pages.
 const CACHE_BYTES_MIN: usize = 4 << 20;
 /// Maximum number of bytes of the cache of pages.
-const CACHE_BYTES_MAX: usize = 256 << 20;
+const CACHE_BYTES_MAX: usize = 4 << 30;
 
 /// Division of a server's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

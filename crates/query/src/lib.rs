@@ -38,13 +38,13 @@ pub(crate) use execution::{
 pub use execution::{memory, running};
 pub(crate) use operator::{
     attentive, cross_joins, distinct_spread, extreme, first_of_group, grouping, guarded_filters, in_order,
-    lazy_logic, merge_joins, moving, one_input, parallel, pause, percentile, shift, unordered, until_error,
-    window_keys, window_twins,
+    join_order, lazy_logic, merge_joins, moving, one_input, parallel, pause, percentile, row_steps, shift,
+    unordered, until_error, window_keys, window_twins,
 };
 pub use table::key_order;
 pub(crate) use table::{
-    again, apply, computed, correlated, function_table, key_range, matched, output_column, parameters,
-    planning, provider, recursive, row_list, seek,
+    again, apply, computed, correlated, function_table, key_range, large_scan, matched, output_column,
+    parameters, planning, provider, recursive, row_list, row_scan, seek,
 };
 pub(crate) use value::{arithmetic, collation, date_format, json, json_modify, like, variant_key};
 pub use value::{datum, language, system_types, types};
@@ -72,7 +72,8 @@ pub use output_column::exact_schema;
 pub use parallel::{SerialReason, Streams};
 pub use path::Path;
 pub use plain::PlainQuery;
-pub use provider::{FileTable, Located, LocatedScan, MemoryTable, RowScan, StoredTable};
+pub use provider::{FileTable, Located, LocatedScan, MemoryTable, StoredTable};
+pub use row_scan::{Holds, RowScan};
 pub use run::{Engine, ResultStream};
 pub use seek::{seek_any, seek_values};
 pub use simple::{SimpleQuery, without_plan};

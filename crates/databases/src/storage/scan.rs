@@ -7,12 +7,13 @@ use crate::storage::database::bytes_of;
 use crate::storage::error::StoreError;
 use crate::storage::page_rows::{NextRows, PageCell, PageRows, ScannedRows, page_cells};
 use arrow::array::RecordBatch;
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use store::catalogue::Table;
 use store::page::PAGE_BYTES;
 use store::{KeyBound, OrderedScan, ReadTable, RowLocator};
 
-use query::{Bound, KeyRange, KeySpan};
+use query::{Bound, Holds, KeyRange, KeySpan};
 
 /// Bytes of a partition of a scan: less is not worth a thread.
 const PARTITION_BYTES_MIN: u64 = 1 << 20;
@@ -261,6 +262,71 @@ impl Scan {
             None => Ok(self.waiting.take()?),
         };
         Some(batch.and_then(|batch| self.exact(&batch)).map(ScannedRows::Batch))
+    }
+
+    /// Returns rows of a few extents of the table, or the next rows of one that is read by its key.
+    pub fn few(&mut self) -> Option<Result<RecordBatch, StoreError>> {
+        match &mut self.rows_read {
+            FoundRows::Extents(scan) => {
+                let few = scan.few()?.map_err(StoreError::from);
+                Some(few.and_then(|batch| self.exact(&batch)))
+            }
+            FoundRows::Ordered(_) => self.next(),
+        }
+    }
+
+    /// Returns the next rows for which `holds` is true of their columns at `places` of the projection; None at the end, and from `holds` on. Other
+    /// columns are read of these rows only, where the table is read in the order of its extents.
+    pub fn next_where(
+        &mut self,
+        places: &[usize],
+        holds: &mut Holds<'_>,
+    ) -> Option<Result<RecordBatch, StoreError>> {
+        let FoundRows::Extents(scan) = &mut self.rows_read else { return self.next_chosen(places, holds) };
+        let columns: Option<Vec<usize>> = self
+            .projection
+            .as_ref()
+            .map(|projection| places.iter().filter_map(|place| projection.get(*place)).copied().collect());
+        let columns = columns.unwrap_or_else(|| places.to_vec());
+        let schema = match self.schema.project(places) {
+            Ok(schema) => Arc::new(schema),
+            Err(error) => return Some(Err(error.into())),
+        };
+        let (form, mut failed) = (&self.form, None);
+        let found = scan.next_where(places, &mut |raw| match form.decode(&raw, Some(&columns), &schema) {
+            Ok(batch) => holds(batch),
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        });
+        match (failed, found) {
+            (Some(error), _) => Some(Err(error)),
+            (None, Some(batch)) => Some(batch.map_err(StoreError::from).and_then(|batch| self.exact(&batch))),
+            (None, None) => self.next_chosen(places, holds),
+        }
+    }
+
+    /// Does the same as [`next_where`](Self::next_where) with whole rows.
+    fn next_chosen(
+        &mut self,
+        places: &[usize],
+        holds: &mut Holds<'_>,
+    ) -> Option<Result<RecordBatch, StoreError>> {
+        loop {
+            let batch = match self.next()? {
+                Ok(batch) => batch,
+                Err(error) => return Some(Err(error)),
+            };
+            let looked_at = match batch.project(places) {
+                Ok(looked_at) => looked_at,
+                Err(error) => return Some(Err(error.into())),
+            };
+            match filter_record_batch(&batch, &holds(looked_at)?) {
+                Ok(chosen) if chosen.num_rows() == 0 => {}
+                chosen => return Some(chosen.map_err(StoreError::from)),
+            }
+        }
     }
 
     /// Converts rows of pages to the Exact form.

@@ -8,7 +8,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Sort};
 use crate::bind::BoundQuery;
 use crate::key_range::{KeyRange, orders_as_stored};
 use crate::plan_operator::PlanOperator;
-use crate::provider::{RowScan, StoredTable};
+use crate::provider::StoredTable;
+use crate::row_scan::RowScan;
 use tsql::SqlError;
 
 /// Columns of rows of one table, as they are stored.

@@ -40,7 +40,9 @@ use datafusion::prelude::SessionConfig;
 use crate::cross_joins::with_small_sides;
 use crate::guarded_filters::GuardedFilters;
 use crate::in_order::in_order;
+use crate::join_order::JoinOrder;
 use crate::key_order::KeyOrder;
+use crate::large_scan::with_steps_at_scans;
 use crate::lazy_logic::LazyJoins;
 use crate::merge_joins::joined_by;
 use crate::parameters::Parameters;
@@ -195,6 +197,9 @@ impl Contents {
             // There is one pass, and conditions stand at their joins only now.
             rules.push(Arc::new(ExtractEquijoinPredicate::new()));
         }
+        if joins {
+            rules.push(Arc::new(JoinOrder));
+        }
         if self.aggregates {
             rules.push(Arc::new(SingleDistinctToGroupBy::new()));
             rules.push(Arc::new(EliminateGroupByConstant::new()));
@@ -278,5 +283,5 @@ async fn physical(state: &SessionState, plan: LogicalPlan) -> Result<Arc<dyn Exe
         look()?;
         plan = rule.optimize(plan, state.config_options())?;
     }
-    Ok(plan)
+    with_steps_at_scans(plan)
 }

@@ -11,6 +11,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::streaming::StreamingTableExec;
 
 use crate::bind::{BoundQuery, plan_error};
+use crate::large_scan::LargeScanExec;
 use crate::path::Path;
 use crate::plan_operator::PlanOperator;
 use crate::planner::physical_plan;
@@ -54,6 +55,9 @@ fn own_operator_of(plan: &Arc<dyn ExecutionPlan>) -> PlanOperator {
     if let Some(scan) = plan.downcast_ref::<StreamingTableExec>() {
         let partition = scan.partitions().first();
         return PlanOperator::leaf(partition.map_or_else(String::new, |partition| format!("{partition:?}")));
+    }
+    if let Some(scan) = plan.downcast_ref::<LargeScanExec>() {
+        return scan.shown().map_or_else(|| PlanOperator::leaf(scan.access()), operator_of);
     }
     let mut inputs: Vec<PlanOperator> = plan.children().into_iter().map(operator_of).collect();
     let join = |kind: &str, join: &JoinType| format!("{kind}({})", join_name(*join));

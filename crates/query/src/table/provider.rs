@@ -1,6 +1,5 @@
 //! Tables as the execution engine scans them.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,26 +21,14 @@ use parking_lot::Mutex;
 
 use crate::computed::{Rows, computed, one_stream};
 use crate::key_range::{KeyRange, KeyTree, KeyedTable, orders_as_stored};
+use crate::large_scan::{LargeScanExec, is_large};
 use crate::parameters::{Parameters, for_some_row, for_this_row, looks_out, state_of};
 use crate::plan_operator::access;
+use crate::row_scan::RowScan;
 use crate::running;
 use crate::seek::{is_seekable, seek, seek_exactly};
 use tsql::SqlError;
 use tsql::errors;
-
-/// The rows of one table as of one moment, batch by batch in the Exact form.
-pub trait RowScan: Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Any + Send {
-    /// Rows that were not read when the scan was opened.
-    fn rows(&self) -> u64;
-    /// Bytes that those rows take.
-    fn bytes(&self) -> u64;
-    /// Returns the columns of the table in whose order the rows come, and true for those that descend.
-    fn key_order(&self) -> Vec<(usize, bool)> {
-        Vec::new()
-    }
-    /// Cuts the scan into up to `parts` that read different rows and can run side by side.
-    fn partitions(self: Box<Self>, parts: usize) -> Vec<Box<dyn RowScan>>;
-}
 
 /// Opens a scan of a table, of all columns or some, of all rows or those of a range of a key.
 type Opener = Arc<
@@ -220,6 +207,10 @@ impl TableProvider for StoredTable {
         // A limit is of the rows that satisfy the conditions, which are checked above.
         let limit = limit.filter(|_| filters.is_empty());
         let ordering = ordering(&scan.key_order(), &schema, projection);
+        if limit.is_none() && session.config().target_partitions() == 1 && is_large(scan.as_ref()) {
+            let access = self.access(origin.1.as_ref());
+            return Ok(Arc::new(LargeScanExec::new(scan, schema, ordering, access)));
+        }
         let parts = scan.partitions(session.config().target_partitions()).into_iter();
         let partitions = parts.map(|scan| -> Arc<dyn PartitionStream> {
             let rows: Batches = Box::new(scan.map(|batch| batch.map_err(external)));

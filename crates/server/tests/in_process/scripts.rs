@@ -219,6 +219,7 @@ scripts! {
     key_order
     labels
     languages
+    large_tables
     merge
     metadata
     misspelt

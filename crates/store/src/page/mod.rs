@@ -26,12 +26,15 @@
 //! | 40 | 10 | log position of the last change: file u32, block u32, record u16 |
 //! | 60 | 4 | CRC of all other bytes |
 
+mod contents;
 pub mod lsn;
 pub mod maps;
 pub mod unit;
 
 use std::fmt;
 
+use contents::Contents;
+pub use contents::{FoundRows, RowForm};
 use lsn::Lsn;
 
 /// Bytes of a page.
@@ -237,16 +240,26 @@ impl UnitId {
     }
 }
 
+/// Returns the rows of a page that were remembered, if they were expected in this form and the page has not changed since.
+pub fn found_rows<'p>(page: &'p Page, form: &RowForm) -> Option<&'p FoundRows> {
+    page.bytes.rows(form)
+}
+
+/// Remembers the rows of a page that were found and checked, for the next reader.
+pub fn remember_rows(page: &Page, rows: FoundRows) {
+    page.bytes.remember(rows);
+}
+
 /// The bytes of one page.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Page {
-    bytes: [u8; PAGE_BYTES],
+    bytes: Contents<PAGE_BYTES>,
 }
 
 impl Page {
     /// Makes a page of zeros, as one that was never written.
     pub fn zeroed() -> Self {
-        Self { bytes: [0; PAGE_BYTES] }
+        Self::from_bytes([0; PAGE_BYTES])
     }
 
     /// Makes an empty page. `fixed_length` is the fixed part of its rows with the row header (`pminlen`).
@@ -258,7 +271,7 @@ impl Page {
 
     /// Takes bytes as they are; see [`verify`](Self::verify).
     pub fn from_bytes(bytes: [u8; PAGE_BYTES]) -> Self {
-        Self { bytes }
+        Self { bytes: Contents::new(bytes) }
     }
 
     /// Returns the bytes of the page.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array, BooleanArray, RecordBatch};
 
 use super::batch::{BatchBuilder, ExpectedSizes};
 use super::compress;
@@ -11,7 +11,7 @@ use super::lying::{LyingPage, LyingRows};
 use super::stored::{PageRows, StoredRow};
 use super::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, LargeValueSource, RecordType, record_type, u16_at};
 use crate::error::EngineError;
-use crate::page::{Page, PageId, RowId};
+use crate::page::{FoundRows, Page, PageId, RowForm, RowId, found_rows, remember_rows};
 
 const CACHE_LINE_BYTES: usize = 64;
 /// Pages with less rows than that have such long ones that reading them leaps.
@@ -59,6 +59,46 @@ impl<'a> RowGatherer<'a> {
             fetch(page);
         }
         self.push_rows(page, 0..page.slot_count())
+    }
+
+    /// Takes all rows of a page that stays in memory, and remembers in it where they are: they are found and checked once.
+    pub fn push_kept_page(&mut self, page: &Arc<Page>) -> Result<(), EngineError> {
+        if self.layout.is_compressed() {
+            return self.push_page(page);
+        }
+        let form = self.row_form();
+        let (first, pointers) = (self.starts.len(), self.has_pointers);
+        if let Some(rows) = found_rows(page, &form) {
+            self.starts.extend_from_slice(&rows.starts);
+            self.slots.extend_from_slice(&rows.slots);
+            self.nulls.extend_from_slice(&rows.nulls);
+            self.has_pointers |= rows.has_pointers;
+            self.pages.push(Span { page: Arc::clone(page), end: self.starts.len() });
+            return Ok(());
+        }
+        self.has_pointers = false;
+        self.push_page(page)?;
+        let nulls = self.nulls.len().saturating_sub(self.bitmap_bytes);
+        let found = FoundRows {
+            form,
+            starts: self.starts.get(first..).unwrap_or_default().into(),
+            slots: self.slots.get(first..).unwrap_or_default().into(),
+            nulls: self.nulls.get(nulls..).unwrap_or_default().into(),
+            has_pointers: self.has_pointers,
+        };
+        remember_rows(page, found);
+        self.has_pointers |= pointers;
+        Ok(())
+    }
+
+    /// Returns what [`check`] asks of the layout.
+    fn row_form(&self) -> RowForm {
+        RowForm {
+            is_index: self.layout.form == RecordForm::IndexLeaf,
+            fixed_bytes: self.layout.fixed_bytes,
+            columns: self.layout.columns.len(),
+            variable_columns: self.layout.variable_count,
+        }
     }
 
     /// Takes the rows in these slots of a page.
@@ -138,15 +178,46 @@ impl<'a> RowGatherer<'a> {
         batch: &mut BatchBuilder<'_>,
         large: &dyn LargeValueSource,
     ) -> Result<(), EngineError> {
-        for (index, (page, rows)) in self.spans().enumerate() {
+        self.add_pages(0, batch, large)?;
+        self.clear();
+        Ok(())
+    }
+
+    /// Returns the number of pages that rows were taken from.
+    pub fn pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Adds the rows of pages to a batch, from the page of this number on. They stay here too.
+    pub fn add_pages(
+        &self,
+        first_page: usize,
+        batch: &mut BatchBuilder<'_>,
+        large: &dyn LargeValueSource,
+    ) -> Result<(), EngineError> {
+        for (index, (page, rows)) in self.spans().enumerate().skip(first_page) {
             let first = index * self.bitmap_bytes;
             let nulls = self.nulls.get(first..first + self.bitmap_bytes);
             let nulls =
                 nulls.ok_or_else(|| EngineError::internal("a page of rows without its NULL bitmap"))?;
             batch.append(page, rows, nulls, large)?;
         }
-        self.clear();
         Ok(())
+    }
+
+    /// Gives up the rows that are not chosen; there is a value for each.
+    pub fn keep(&mut self, chosen: &BooleanArray) {
+        let is_kept = |row: &usize| *row < chosen.len() && chosen.is_valid(*row) && chosen.value(*row);
+        let (mut starts, mut slots) = (Vec::new(), Vec::new());
+        let mut first = 0;
+        for span in &mut self.pages {
+            for row in (first..span.end).filter(is_kept) {
+                starts.extend(self.starts.get(row));
+                slots.extend(self.slots.get(row));
+            }
+            first = std::mem::replace(&mut span.end, starts.len());
+        }
+        (self.starts, self.slots) = (starts, slots);
     }
 
     /// Takes the rows as borrowed page rows and releases their pages. `None`, without any effect, if the rows cannot

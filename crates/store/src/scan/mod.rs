@@ -10,7 +10,8 @@ pub mod read_table;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 
 use crate::catalogue::Table;
@@ -176,6 +177,8 @@ pub enum ScannedRows {
 const LYING_ROWS: usize = 2048;
 /// Rows of a batch are aimed at this; a batch ends with an extent.
 const BATCH_ROWS: usize = 8192;
+/// Extents by whose rows a table is judged.
+const FEW_EXTENTS: usize = 2;
 /// Ratio of the cache to the largest table that a scan leaves in it; larger tables would push out everything
 /// else.
 const KEPT_SHARE: usize = 2;
@@ -245,6 +248,12 @@ impl Scan {
         self
     }
 
+    /// Reads the rows of some extents, evenly spread over the scan, which ends with them.
+    pub fn few(&mut self) -> Option<Result<RecordBatch, EngineError>> {
+        self.step = self.extents.len().div_ceil(FEW_EXTENTS).max(1);
+        self.next()
+    }
+
     /// Reads the next batch with the address of each row.
     pub fn next_with_addresses(&mut self) -> Option<Result<(RecordBatch, Vec<RowId>), EngineError>> {
         let mut addresses = Vec::new();
@@ -286,7 +295,7 @@ impl Scan {
         let mut rows = RowGatherer::new(&table.layout);
         while rows.rows() < LYING_ROWS {
             let Some(pages) = self.next_pages(table)? else { break };
-            pages.iter().try_for_each(|page| rows.push_page(page))?;
+            self.push(&pages, &mut rows)?;
         }
         if rows.rows() == 0 {
             return Ok(None);
@@ -296,6 +305,77 @@ impl Scan {
         }
         let large = LargeValueReader { source: &self.reader };
         rows.finish(&self.projection, &large).map(|batch| Some(ScannedRows::Batch(batch)))
+    }
+
+    /// Returns the next rows for which `holds` is true of their columns at `places` of the projection; None at the end, and from `holds` on. The
+    /// other columns are read of these rows only.
+    pub fn next_where(
+        &mut self,
+        places: &[usize],
+        holds: &mut dyn FnMut(RecordBatch) -> Option<BooleanArray>,
+    ) -> Option<Result<RecordBatch, EngineError>> {
+        loop {
+            match self.chosen(places, holds) {
+                Ok(Some(chosen)) if chosen.num_rows() == 0 => {}
+                chosen => return chosen.transpose(),
+            }
+        }
+    }
+
+    /// Returns the rows of the next extents for which `holds` is true, if there are extents left.
+    fn chosen(
+        &mut self,
+        places: &[usize],
+        holds: &mut dyn FnMut(RecordBatch) -> Option<BooleanArray>,
+    ) -> Result<Option<RecordBatch>, EngineError> {
+        let table = Arc::clone(&self.table);
+        let looked_at: Vec<usize> =
+            places.iter().filter_map(|place| self.projection.get(*place)).copied().collect();
+        let expected = ExpectedSizes { rows: self.batch_rows + self.batch_rows / 16, text_bytes: Vec::new() };
+        let mut batch = BatchBuilder::new(&table.layout, &looked_at, &expected)?;
+        let mut rows = RowGatherer::new(&table.layout);
+        while batch.rows() < self.batch_rows {
+            let Some(pages) = self.next_pages(&table)? else { break };
+            let before = rows.pages();
+            self.push(&pages, &mut rows)?;
+            // While the extent is in the processor's cache.
+            rows.add_pages(before, &mut batch, &LargeValueReader { source: &self.reader })?;
+        }
+        if batch.rows() == 0 {
+            return Ok(None);
+        }
+        let looked_at = batch.finish(&LargeValueReader { source: &self.reader })?;
+        let Some(chosen) = holds(looked_at.clone()) else { return Ok(None) };
+        let looked_at = filter_record_batch(&looked_at, &chosen)?;
+        rows.keep(&chosen);
+        let places_left = (0..self.projection.len()).filter(|place| !places.contains(place));
+        let others: Vec<usize> =
+            places_left.filter_map(|place| self.projection.get(place)).copied().collect();
+        let count = looked_at.num_rows();
+        let others = match count {
+            0 => RecordBatch::new_empty(Arc::new(self.schema.project(&[])?)),
+            _ => rows.finish(&others, &LargeValueReader { source: &self.reader })?,
+        };
+        if count == 0 {
+            return Ok(Some(others));
+        }
+        let mut others = others.columns().iter();
+        let arrays = (0..self.projection.len()).filter_map(|place| {
+            match places.iter().position(|looked_at| *looked_at == place) {
+                Some(index) => looked_at.columns().get(index).map(Arc::clone),
+                None => others.next().map(Arc::clone),
+            }
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        let schema = Arc::clone(&self.schema);
+        Ok(Some(RecordBatch::try_new_with_options(schema, arrays.collect(), &options)?))
+    }
+
+    fn push(&self, pages: &[Arc<Page>], rows: &mut RowGatherer<'_>) -> Result<(), EngineError> {
+        match self.keeps {
+            true => pages.iter().try_for_each(|page| rows.push_kept_page(page)),
+            false => pages.iter().try_for_each(|page| rows.push_page(page)),
+        }
     }
 
     /// Reads the pages of rows of the next extent; None: there is no more.
@@ -325,7 +405,7 @@ impl Scan {
         while batch.rows() < self.batch_rows {
             // One extent at a time stays in the processor's cache until it is read.
             let Some(pages) = self.next_pages(&table)? else { break };
-            pages.iter().try_for_each(|page| rows.push_page(page))?;
+            self.push(&pages, &mut rows)?;
             note(&table, &rows)?;
             rows.read_into(&mut batch, &LargeValueReader { source: &self.reader })?;
         }

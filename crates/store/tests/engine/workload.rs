@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch, StringArray};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Int32Array, RecordBatch, StringArray,
+};
 use arrow::datatypes::Int32Type;
 use bulkwire_store::{
     BulkOptions, Column, Compression, Engine, EngineError, IndexDefinition, KeyColumn, Kind, RebuildOptions,
@@ -58,6 +60,23 @@ pub fn scanned(scan: Scan) -> Result<Vec<Row>, EngineError> {
     Ok(rows)
 }
 
+/// The rows whose id `part` divides, chosen by the columns at `places`.
+fn chosen(mut scan: Scan, places: &[usize], part: i32) -> Vec<Row> {
+    let id = places.iter().position(|place| *place == 0).unwrap();
+    let mut divides = |batch: RecordBatch| -> Option<BooleanArray> {
+        assert_eq!(batch.num_columns(), places.len());
+        let ids = batch.column(id).as_primitive::<Int32Type>().iter();
+        // Unknown is not true.
+        Some(ids.map(|id| id.filter(|id| id % 7 != 3 || id % part == 0).map(|id| id % part == 0)).collect())
+    };
+    let mut rows = Vec::new();
+    while let Some(batch) = scan.next_where(places, &mut divides) {
+        rows.extend(rows_of(&batch.unwrap()));
+    }
+    rows.sort();
+    rows
+}
+
 /// Everything committed.
 pub fn contents(engine: &Engine) -> Model {
     let snapshot = engine.snapshot();
@@ -67,6 +86,11 @@ pub fn contents(engine: &Engine) -> Model {
         .map(|table| {
             let rows = scanned(snapshot.read_table(&table.name).unwrap().scan(None).unwrap()).unwrap();
             assert_eq!(table.rows, rows.len() as u64, "row count of {}", table.name);
+            for (places, part) in [(&[0][..], 2), (&[0, 2], 3), (&[1, 0], 1000)] {
+                let scan = snapshot.read_table(&table.name).unwrap().scan(None).unwrap();
+                let wanted: Vec<Row> = rows.iter().filter(|row| row.0 % part == 0).cloned().collect();
+                assert_eq!(chosen(scan, places, part), wanted, "every {part}th id of {}", table.name);
+            }
             let mut trees = Vec::new();
             if table.clustered.is_some() {
                 trees.push((

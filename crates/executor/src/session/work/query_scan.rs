@@ -3,7 +3,7 @@
 use arrow::array::RecordBatch;
 use databases::storage::{LocatedScan, RowLocator, Scan};
 use databases::store_error::store_error;
-use query::RowScan;
+use query::{Holds, RowScan};
 use tsql::SqlError;
 
 /// A scan whose errors are T-SQL's.
@@ -42,6 +42,18 @@ impl RowScan for QueryScan {
 
     fn key_order(&self) -> Vec<(usize, bool)> {
         self.0.key_order()
+    }
+
+    fn few(&mut self) -> Option<Result<RecordBatch, SqlError>> {
+        Some(self.0.few()?.map_err(store_error))
+    }
+
+    fn next_where(
+        &mut self,
+        places: &[usize],
+        holds: &mut Holds<'_>,
+    ) -> Option<Result<RecordBatch, SqlError>> {
+        Some(self.0.next_where(places, holds)?.map_err(store_error))
     }
 
     fn partitions(self: Box<Self>, parts: usize) -> Vec<Box<dyn RowScan>> {

@@ -4,7 +4,7 @@ use arrow::array::RecordBatch;
 use tsql::SqlError;
 
 use super::{Source, Step, rows_of};
-use crate::until_error::{is_of_a_row, rows_before};
+use crate::row_steps::{is_of_a_row, rows_before};
 
 /// Returns the next rows of the source of which the steps leave any. None of the steps needs all rows.
 pub(super) fn passed(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch>, SqlError> {
