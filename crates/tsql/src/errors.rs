@@ -196,6 +196,8 @@ messages! {
     DEFINITION_UNDER_SNAPSHOT [1]: 3964, 16, 1, "Transaction failed in database '{}' because this DDL statement is not allowed inside a snapshot isolation transaction. Since metadata is not versioned, a metadata change can lead to inconsistency if mixed within snapshot isolation.";
     /// The bytes from the client cannot be read.
     MALFORMED_STREAM [1]: 4002, 20, 1, "The incoming tabular data stream (TDS) protocol stream is incorrect: {}.";
+    /// The outer joins of before the SQL standard.
+    OLD_OUTER_JOIN [0]: 4147, 15, 1, "The query uses non-ANSI outer join operators (\"*=\" or \"=*\"). To run this query without modification, please set the compatibility level for current database to 80, using the SET COMPATIBILITY_LEVEL option of ALTER DATABASE. It is strongly recommended to rewrite the query using ANSI outer join operators (LEFT OUTER JOIN, RIGHT OUTER JOIN). In the future versions of SQL Server, non-ANSI join operators will not be supported even in backward-compatibility modes.";
     /// A qualified name that binds to nothing.
     UNBOUND_IDENTIFIER [1]: 4104, 16, 1, "The multi-part identifier \"{}\" could not be bound.";
     /// TRUNCATE TABLE of a table that is not there.

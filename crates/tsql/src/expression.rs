@@ -230,6 +230,8 @@ pub enum BinaryOperator {
     BitOr,
     /// `^`.
     BitXor,
+    /// `||`.
+    Concatenate,
 }
 
 /// Comparison operators.

@@ -21,6 +21,7 @@ pub mod partition;
 pub mod query;
 pub mod sql_error;
 pub mod system_messages;
+pub mod table;
 pub mod user_type;
 
 pub use names::{ObjectName, same_name};

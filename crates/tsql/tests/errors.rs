@@ -220,6 +220,10 @@ const SHOWN: &[(&str, &str)] = &[
         "Msg 4002, Level 20, State 1: The incoming tabular data stream (TDS) protocol stream is incorrect: w1.",
     ),
     (
+        "OLD_OUTER_JOIN",
+        "Msg 4147, Level 15, State 1: The query uses non-ANSI outer join operators (\"*=\" or \"=*\"). To run this query without modification, please set the compatibility level for current database to 80, using the SET COMPATIBILITY_LEVEL option of ALTER DATABASE. It is strongly recommended to rewrite the query using ANSI outer join operators (LEFT OUTER JOIN, RIGHT OUTER JOIN). In the future versions of SQL Server, non-ANSI join operators will not be supported even in backward-compatibility modes.",
+    ),
+    (
         "UNBOUND_IDENTIFIER",
         "Msg 4104, Level 16, State 1: The multi-part identifier \"w1\" could not be bound.",
     ),

@@ -38,6 +38,7 @@ fn spelled(expr: &Expr) -> Option<String> {
                 BinaryOperator::BitAnd => "&",
                 BinaryOperator::BitOr => "|",
                 BinaryOperator::BitXor => "^",
+                BinaryOperator::Concatenate => "||",
             };
             format!("{}{sign}{}", operand(left, *operator, false)?, operand(right, *operator, true)?)
         }

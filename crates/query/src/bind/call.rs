@@ -16,7 +16,7 @@ use super::scope::ScopeColumn;
 use super::value::{choose, coalesce, never_computed, truth_of};
 use super::{Binder, Scope};
 use tsql::errors;
-use tsql::expression::{Comparison, Expr as Ast, FunctionCall, Literal};
+use tsql::expression::{Comparison, DEFAULT_ARGUMENT, Expr as Ast, FunctionCall, Literal};
 use tsql::query::JsonColumn;
 use tsql::{ObjectName, SqlError};
 
@@ -265,7 +265,12 @@ fn user_function(
     let function = binder.environment.scalar_function(database.as_deref(), schema, &call_.name)?;
     super::from::check_count(&function.name, function.parameters.len(), call_.arguments.len())?;
     let mut arguments = Vec::with_capacity(call_.arguments.len());
-    for (argument, sql_type) in call_.arguments.iter().zip(&function.parameters) {
+    let null = Ast::Literal(Literal::Null);
+    for (at, (argument, sql_type)) in call_.arguments.iter().zip(&function.parameters).enumerate() {
+        let is_default = matches!(argument, Ast::Variable(name) if name == DEFAULT_ARGUMENT);
+        // DEFAULT of a parameter without one is NULL.
+        let default = || function.defaults.get(at).and_then(Option::as_ref).unwrap_or(&null);
+        let argument = if is_default { default() } else { argument };
         arguments.push(binder.value(argument, scope)?.cast(sql_type)?);
     }
     let kernel = function.kernel;

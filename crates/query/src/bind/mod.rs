@@ -45,6 +45,7 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::bulk_file::BulkRowset;
 use tsql::errors;
+use tsql::expression::Expr as Ast;
 use tsql::hints::TableHints;
 use tsql::query::CommonTable;
 
@@ -121,6 +122,8 @@ pub struct ScalarFunction {
     pub name: String,
     /// Types of its parameters.
     pub parameters: Vec<SqlType>,
+    /// Their defaults, which DEFAULT stands for; those that are left out have none.
+    pub defaults: Vec<Option<Ast>>,
     /// Type of its value.
     pub returns: SqlType,
     /// The function's body.

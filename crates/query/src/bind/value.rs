@@ -56,6 +56,12 @@ impl Binder<'_> {
                     UnaryOperator::BitNot => arithmetic::complement(value),
                 }
             }
+            Ast::Binary(left, BinaryOperator::Concatenate, right) => {
+                let (left, right) = self.operands(left, right, scope)?;
+                let constant = left.constant.is_some() && right.constant.is_some();
+                let value = arithmetic::concatenate_any(left, right)?;
+                Ok(if constant { folded(value) } else { value })
+            }
             Ast::Binary(left, operator, right) => {
                 let (left, right) = self.operands(left, right, scope)?;
                 let joins = *operator == BinaryOperator::Add

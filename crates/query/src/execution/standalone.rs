@@ -130,10 +130,11 @@ pub(crate) fn parsed_query(text: &str) -> Result<(Query, u32), SqlError> {
         return Err(SqlError::new(102, 15, 1, "One SELECT is wanted here."));
     };
     let line = statement.line;
-    let StatementKind::Query(query) = statement.kind else {
-        return Err(SqlError::new(102, 15, 1, "A SELECT is wanted here.").at_line(line));
-    };
-    Ok((*query, line))
+    match statement.kind {
+        StatementKind::Query(query) => Ok((*query, line)),
+        StatementKind::Unsupported(error) => Err(*error),
+        _ => Err(SqlError::new(102, 15, 1, "A SELECT is wanted here.").at_line(line)),
+    }
 }
 
 impl Environment for Tables {

@@ -191,7 +191,7 @@ fn sign_extended(bits: u64, width: u32) -> i64 {
 }
 
 /// Returns the binary type that a text or binary value is hashed as.
-fn as_bytes(sql_type: &SqlType) -> SqlType {
+pub(super) fn as_bytes(sql_type: &SqlType) -> SqlType {
     let length = match convert::length_limit(sql_type) {
         Some(units) => {
             let bytes = if sql_type.is_unicode() { 2 * units } else { units };

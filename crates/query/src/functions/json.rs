@@ -3,6 +3,7 @@
 use tds::SqlType;
 
 use super::super::json::{self, Kind, Path};
+use super::super::rows_as_text::json_value;
 use super::super::typed::Typed;
 use super::super::{Datum, Facts};
 use super::function::{Call, Function};
@@ -18,6 +19,7 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
     scalar("JSON_VALUE", &["text", "path"], "nvarchar(4000)", json_scalar),
     scalar("JSON_QUERY", &["text"], "nvarchar(max)", json_query).optional(&["path"]).json(),
     scalar("JSON_PATH_EXISTS", &["text", "path"], "int", json_path_exists),
+    scalar("JSON_CONTAINS", &["text", "value"], "int", json_contains).optional(&["path", "mode"]),
 ];
 
 /// Makes ISJSON. `wanted` is the kind of JSON, CONTAINER without one.
@@ -78,6 +80,49 @@ fn json_path_exists(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
         let found = json::value(&text).ok().and_then(|value| path.find(value).ok().flatten());
         Ok(Datum::Int(i64::from(found.is_some())))
     })
+}
+
+/// Looks for a scalar at a path: it is the value there, or an element of the array there. A path that leads nowhere is NULL.
+fn json_contains(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [target, search] = call.take()?;
+    let path = call.argument_or(2, Datum::Text("$".into()), wide_text())?;
+    if call.arguments.get(3).is_some_and(|mode| mode.constant.as_ref().and_then(Datum::as_int) != Some(0)) {
+        return Err(SqlError::unsupported("A search mode of JSON_CONTAINS"));
+    }
+    let sql_type = search.sql_type.clone();
+    let arguments = vec![(target, long_text()), (search, sql_type.clone()), (path, wide_text())];
+    strict(call.name, arguments, SqlType::Int, move |values| {
+        let text = text_at(values, 0);
+        let path = Path::parse(&text_at(values, 2))?;
+        let Some(piece) = path.find(json::value(&text)?)? else { return Ok(Datum::Null) };
+        let wanted = json_value(values.get(1).cloned().unwrap_or(Datum::Null), &sql_type, false)?;
+        let found = match json::kind(piece) {
+            Kind::Array => json::Entries::new(piece).any(|(_, element)| is_same(&element, &wanted)),
+            _ => is_same(piece, &wanted),
+        };
+        Ok(Datum::Int(i64::from(found)))
+    })
+}
+
+/// Returns true for two scalars of JSON with the same value: numbers by their value, texts sign by sign.
+fn is_same(one: &str, other: &str) -> bool {
+    let kind = json::kind(one);
+    if kind != json::kind(other) {
+        return false;
+    }
+    match kind {
+        Kind::String => json::scalar(one) == json::scalar(other),
+        Kind::Number => match (one.parse::<i128>(), other.parse::<i128>()) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => one
+                .parse::<f64>()
+                .ok()
+                .zip(other.parse::<f64>().ok())
+                .is_some_and(|(one, other)| one == other),
+        },
+        Kind::Boolean => one.trim() == other.trim(),
+        _ => false,
+    }
 }
 
 fn text_at(values: &[Datum], at: usize) -> String {

@@ -7,24 +7,31 @@ use super::super::json_modify::ModifyPath;
 use super::super::rows_as_text::{json_value, quoted};
 use super::super::typed::{Typed, call};
 use super::function::Function;
-use super::kernel::{JsonFunction, Kernel, Written, written};
+use super::kernel::{JsonFunction, Kernel, Written, scalar, written};
 use super::{long_text, wide_text};
 use tsql::SqlError;
 
 /// Functions that put JSON together.
 pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
-    json("JSON_OBJECT", "JSON_OBJECT([name : value, ...])", JsonFunction::Object { absent: false }),
+    json("JSON_OBJECT", "JSON_OBJECT([name : value, ...])", object(false, false)),
     json(
         "JSON_OBJECT ABSENT ON NULL",
         "JSON_OBJECT([name : value, ...] ABSENT ON NULL)",
-        JsonFunction::Object { absent: true },
+        object(true, false),
     ),
-    json("JSON_ARRAY", "JSON_ARRAY([value, ...])", JsonFunction::Array { absent: true }),
+    json("JSON_ARRAY", "JSON_ARRAY([value, ...])", array(true, false)),
+    json("JSON_ARRAY NULL ON NULL", "JSON_ARRAY([value, ...] NULL ON NULL)", array(false, false)),
+    json("JSON_OBJECTAGG", "JSON_OBJECTAGG(name : value)", object(false, true)),
+    json("JSON_OBJECTAGG ABSENT ON NULL", "JSON_OBJECTAGG(name : value ABSENT ON NULL)", object(true, true)),
+    json("JSON_ARRAYAGG", "JSON_ARRAYAGG(value [ORDER BY ...])", array(true, true)),
     json(
-        "JSON_ARRAY NULL ON NULL",
-        "JSON_ARRAY([value, ...] NULL ON NULL)",
-        JsonFunction::Array { absent: false },
+        "JSON_ARRAYAGG NULL ON NULL",
+        "JSON_ARRAYAGG(value [ORDER BY ...] NULL ON NULL)",
+        array(false, true),
     ),
+    scalar("JSON OF ROWS", &["value"], "nvarchar(max)", |call| call.take::<1>().map(|[value]| value))
+        .written("JSON_ARRAYAGG(...) or JSON_OBJECTAGG(...) within other JSON")
+        .json(),
     written("JSON_MODIFY", &["text", "path", "value"], "nvarchar(max)", Written::Json(JsonFunction::Modify))
         .json(),
     written("ISJSON", &["text"], "int", Written::IsJson).optional(&["kind"]),
@@ -34,11 +41,19 @@ const fn json(name: &'static str, as_written: &'static str, function: JsonFuncti
     written(name, &[], "nvarchar(max)", Written::Json(function)).repeated().written(as_written).json()
 }
 
+const fn object(absent: bool, piece: bool) -> JsonFunction {
+    JsonFunction::Object { absent, piece }
+}
+
+const fn array(absent: bool, piece: bool) -> JsonFunction {
+    JsonFunction::Array { absent, piece }
+}
+
 /// Binds a call; `nested` says which arguments are JSON text that is put in unchanged.
 pub fn construct(function: JsonFunction, arguments: Vec<Typed>, nested: &[bool]) -> Result<Typed, SqlError> {
-    let (object, absent) = match function {
-        JsonFunction::Object { absent } => (true, absent),
-        JsonFunction::Array { absent } => (false, absent),
+    let (object, absent, piece_alone) = match function {
+        JsonFunction::Object { absent, piece } => (true, absent, piece),
+        JsonFunction::Array { absent, piece } => (false, absent, piece),
         JsonFunction::Modify => return modify(arguments, nested.get(2).copied().unwrap_or(false)),
     };
     let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
@@ -72,11 +87,14 @@ pub fn construct(function: JsonFunction, arguments: Vec<Typed>, nested: &[bool])
                 }
             }
         }
+        if piece_alone {
+            return Ok(pieces.pop().map_or(Datum::Null, Datum::Text));
+        }
         let inside = pieces.join(",");
         Ok(Datum::Text(if object { format!("{{{inside}}}") } else { format!("[{inside}]") }))
     };
     let typed = call(&format!("{function:?}_{marks}"), arguments, long_text(), kernel);
-    Ok(Typed { nullable: false, ..typed })
+    Ok(Typed { nullable: piece_alone, ..typed })
 }
 
 fn modify(arguments: Vec<Typed>, nested: bool) -> Result<Typed, SqlError> {

@@ -77,11 +77,15 @@ pub enum JsonFunction {
     Object {
         /// ABSENT ON NULL.
         absent: bool,
+        /// Without its brackets, and NULL if there is nothing within: a piece of JSON_OBJECTAGG.
+        piece: bool,
     },
     /// JSON_ARRAY.
     Array {
         /// ABSENT ON NULL.
         absent: bool,
+        /// Without its brackets, and NULL if there is nothing within: a piece of JSON_ARRAYAGG.
+        piece: bool,
     },
     /// JSON_MODIFY.
     Modify,

@@ -6,6 +6,7 @@ mod bits;
 mod bytes;
 mod clr;
 mod date;
+mod encoding;
 mod format;
 mod from_parts;
 pub mod function;
@@ -14,6 +15,8 @@ mod json;
 mod json_construct;
 mod kernel;
 mod math;
+mod regexp;
+mod similarity;
 mod string;
 mod table;
 mod text;
@@ -45,6 +48,9 @@ const FAMILIES: &[Family<Kernel>] = &[
     Family { title: "Text", functions: string::FUNCTIONS },
     Family { title: "Text", functions: text::FUNCTIONS },
     Family { title: "Text", functions: format::FUNCTIONS },
+    Family { title: "Text", functions: regexp::FUNCTIONS },
+    Family { title: "Text", functions: encoding::FUNCTIONS },
+    Family { title: "Text", functions: similarity::FUNCTIONS },
     Family { title: "Numbers", functions: math::FUNCTIONS },
     Family { title: "Dates and times", functions: date::FUNCTIONS },
     Family { title: "Dates and times", functions: as_written::DATES },
@@ -58,6 +64,7 @@ const FAMILIES: &[Family<Kernel>] = &[
     Family { title: "Aggregates", functions: as_written::GROUPINGS },
     Family { title: "Windows", functions: aggregates::WINDOWS },
     Family { title: "Functions that give rows", functions: table::FUNCTIONS },
+    Family { title: "Functions that give rows", functions: regexp::TABLES },
 ];
 
 /// Finds the function of a name in any case.

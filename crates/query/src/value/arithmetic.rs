@@ -136,6 +136,7 @@ fn incompatible(left: &Typed, operator: BinaryOperator, right: &Typed) -> SqlErr
         BinaryOperator::BitAnd => "'&'",
         BinaryOperator::BitOr => "'|'",
         BinaryOperator::BitXor => "'^'",
+        BinaryOperator::Concatenate => "concat",
     };
     let (one, other) = (type_name(&left.sql_type), type_name(&right.sql_type));
     if !types::is_convertible(&left.sql_type, &right.sql_type) {
@@ -157,6 +158,37 @@ fn invalid_operand(sql_type: &SqlType, operator: &str) -> SqlError {
     let text = format!("Operand data type {} is invalid for {operator} operator.", type_name(sql_type));
     SqlError::new(8117, 16, 1, text)
 }
+
+/// Binds `left || right`: NULL if either is, whatever the session's options say. What is no string becomes text beside a text.
+///
+/// Errors: 402 and 206 for operands that do not go together.
+pub fn concatenate_any(left: Typed, right: Typed) -> Result<Typed, SqlError> {
+    if left.untyped_null && right.untyped_null {
+        return Ok(Typed::null());
+    }
+    let (left, right) = typed_nulls(left, right)?;
+    let beside = |value: Typed, other: &Typed| match is_string(&value.sql_type) || !is_text(&other.sql_type) {
+        true => Ok(value),
+        false => value.cast(&types::text_of(other.sql_type.is_unicode(), Some(SHOWN_MAX))),
+    };
+    let is_large = |value: &Typed| {
+        matches!(value.sql_type, SqlType::Xml | SqlType::Json | SqlType::Text | SqlType::NText)
+    };
+    let (left, right) = (beside(left.clone(), &right)?, beside(right, &left)?);
+    let mixed = left.sql_type.is_binary() != right.sql_type.is_binary();
+    if mixed
+        || !is_string(&left.sql_type)
+        || !is_string(&right.sql_type)
+        || is_large(&left)
+        || is_large(&right)
+    {
+        return Err(incompatible(&left, BinaryOperator::Concatenate, &right));
+    }
+    concatenate(left, right)
+}
+
+/// Characters of the text of a number, a date or the like, at most.
+const SHOWN_MAX: usize = 100;
 
 fn concatenate(left: Typed, right: Typed) -> Result<Typed, SqlError> {
     if left.sql_type.is_binary() != right.sql_type.is_binary() {
@@ -265,6 +297,7 @@ fn compute(
         BinaryOperator::BitAnd | BinaryOperator::BitOr | BinaryOperator::BitXor => {
             return bitwise(left, operator, right, sql_type);
         }
+        BinaryOperator::Concatenate => return Err(SqlError::internal("numbers are not concatenated")),
     };
     let result = result.map_err(|error| match error {
         ArrowError::DivideByZero => errors::DIVIDE_BY_ZERO.error(),

@@ -194,6 +194,8 @@ scripts! {
     checksum
     clients
     clr_types
+    column_attributes
+    concatenation
     constraints
     control
     cultures
@@ -202,6 +204,7 @@ scripts! {
     ddl
     decided
     dml
+    encodings
     everyday
     expressions
     extended_properties
@@ -215,6 +218,7 @@ scripts! {
     indexes
     inline_indexes
     kept_properties
+    json_aggregates
     key_lookup
     key_order
     labels
@@ -247,6 +251,8 @@ scripts! {
     procedures
     queries
     recursion
+    refused_by_name
+    regular_expressions
     show_plan
     situations
     spellings

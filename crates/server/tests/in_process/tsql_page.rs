@@ -211,9 +211,16 @@ fn calls(family: &str, signature: &Signature, count: usize) -> Vec<String> {
         "AT TIME ZONE" => Some("GETDATE() AT TIME ZONE 'UTC'"),
         "JSON_OBJECT ABSENT ON NULL" => Some("JSON_OBJECT('a':1 ABSENT ON NULL)"),
         "JSON_ARRAY NULL ON NULL" => Some("JSON_ARRAY(1 NULL ON NULL)"),
+        "JSON_OBJECTAGG" => Some("JSON_OBJECTAGG('a' : 1)"),
+        "JSON_OBJECTAGG ABSENT ON NULL" => Some("JSON_OBJECTAGG('a' : 1 ABSENT ON NULL)"),
+        "JSON_ARRAYAGG" => Some("JSON_ARRAYAGG(1)"),
+        "JSON_ARRAYAGG NULL ON NULL" => Some("JSON_ARRAYAGG(1 NULL ON NULL)"),
+        "JSON OF ROWS" => Some("JSON_OBJECT('a' : JSON_ARRAYAGG(1))"),
         "PARSE AS" => Some("PARSE('1' AS int USING 'en-US')"),
         "TRY_PARSE AS" => Some("TRY_PARSE('1' AS int)"),
         "UPDATE" => return vec!["IF UPDATE(a) SELECT 1".to_owned()],
+        // A condition.
+        "REGEXP_LIKE" => return vec![format!("IF REGEXP_LIKE({}) SELECT 1", vec!["'i'"; count].join(", "))],
         name => signature.written.filter(|written| *written == name),
     };
     if let Some(words) = words {
@@ -241,6 +248,7 @@ fn calls(family: &str, signature: &Signature, count: usize) -> Vec<String> {
                 "vector" => "CAST('[1]' AS vector(1))",
                 "metric" => "'dot'",
                 "norm" => "'norm2'",
+                "mode" if signature.name == "JSON_CONTAINS" => "0",
                 _ => sample,
             };
             let mut arguments: String = (0..count).map(argument).collect::<Vec<_>>().join(", ");

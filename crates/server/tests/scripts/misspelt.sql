@@ -93,7 +93,7 @@ SELECT COUNT(*) FROM sys.databases WHERE name IN ('ENCRYPTION', 'snap', 'x', 'z'
 
 ALTER TABLE t SET (LOCK_ESCALATON = AUTO)
 ----
-error 102: Incorrect syntax near 'LOCK_ESCALATON'.
+error 155: 'LOCK_ESCALATON' is not a recognized ALTER TABLE option.
 
 ALTER DATABASE master SET RECOVRY FULL
 ----

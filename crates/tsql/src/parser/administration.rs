@@ -51,7 +51,12 @@ impl Parser<'_> {
     pub(super) fn kill(&mut self) -> Parsed<StatementKind> {
         self.advance();
         if matches!(self.kind(), Some(TokenKind::Text { .. })) {
-            return Err(SqlError::unsupported("KILL of a distributed transaction").at_line(self.line()));
+            self.refuse("KILL of a distributed transaction");
+            self.advance();
+            if self.accept_word(Keyword::With) && !self.accept_word(Keyword::Statusonly) {
+                self.expect_word(Keyword::Commit)?;
+            }
+            return Ok(StatementKind::Nothing);
         }
         let negative = self.accept_symbol("-");
         let id = i64::try_from(self.unsigned()?).unwrap_or(i64::MAX);
@@ -65,7 +70,6 @@ impl Parser<'_> {
 
     /// Parses the rest of `ALTER DATABASE`.
     pub(super) fn alter_database(&mut self) -> Parsed<StatementKind> {
-        self.refuse_other_database_objects("ALTER")?;
         let database = if self.accept_word(Keyword::Current) { None } else { Some(self.name()?) };
         let line = self.line();
         let mut changes = Vec::new();
@@ -85,6 +89,8 @@ impl Parser<'_> {
             changes.push(self.service()?);
         } else if let Some(change) = self.files_and_groups()? {
             changes.push(change);
+        } else if self.at_secondary() {
+            self.refused_clause("secondary_database", "ALTER DATABASE … of a replica")?;
         } else if self.accept_word(Keyword::Collate) {
             changes.push(DatabaseChange::Collation(self.name()?));
         } else {
@@ -96,6 +102,22 @@ impl Parser<'_> {
             changes.push(DatabaseChange::Refused(Box::new(error)));
         }
         Self::administration(Administration::AlterDatabase { database, changes })
+    }
+
+    /// Returns true where ALTER DATABASE goes on about another copy of the database, or about its log.
+    fn at_secondary(&self) -> bool {
+        let words = [
+            "ADD SECONDARY",
+            "REMOVE SECONDARY",
+            "FAILOVER",
+            "FORCE_FAILOVER_ALLOW_DATA_LOSS",
+            "PERFORM CUTOVER",
+            "MODIFY BACKUP_STORAGE_REDUNDANCY",
+            "REBUILD LOG",
+        ];
+        let is_here =
+            |words: &str| words.split(' ').enumerate().all(|(ahead, word)| self.is_bare_ahead(ahead, word));
+        words.into_iter().any(is_here)
     }
 
     pub(super) fn recovery_model(&mut self) -> Parsed<Recovery> {
@@ -130,8 +152,8 @@ impl Parser<'_> {
             self.expect_symbol("=")?;
             match option.as_str() {
                 "EDITION" => edition = Some(self.setting()?),
-                "SERVICE_OBJECTIVE" if self.is_word(Keyword::ElasticPool) => {
-                    return Err(SqlError::unsupported("An elastic pool").at_line(self.line()));
+                "SERVICE_OBJECTIVE" if self.accept_word(Keyword::ElasticPool) => {
+                    self.refused_clause("elastic_pool", "An elastic pool")?;
                 }
                 "SERVICE_OBJECTIVE" => objective = Some(self.setting()?),
                 "MAXSIZE" => {
@@ -271,6 +293,17 @@ impl Parser<'_> {
             .any(|word| self.accept_word(*word))
         {
             return Ok(());
+        }
+        if self.accept_bare("STATS_STREAM") {
+            self.expect_symbol("=")?;
+            return match self.kind() {
+                Some(TokenKind::Binary(_)) => {
+                    self.refuse("STATS_STREAM");
+                    self.advance();
+                    Ok(())
+                }
+                _ => Err(self.unexpected()),
+            };
         }
         let known = [
             Keyword::PersistSamplePercent,

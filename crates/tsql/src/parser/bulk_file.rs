@@ -38,7 +38,9 @@ impl Parser<'_> {
     /// Parses the rest of `OPENROWSET (`, up to its closing parenthesis.
     pub(crate) fn bulk_rowset(&mut self) -> Parsed<BulkRowset> {
         if !self.accept_word(Keyword::Bulk) {
-            return Err(SqlError::unsupported("OPENROWSET of a provider"));
+            self.refused_clause("provider_rowset", "OPENROWSET of a provider")?;
+            let (file, options) = (String::new(), BulkFileOptions::default());
+            return Ok(BulkRowset { file, contents: RowsetContents::Rows, options });
         }
         let file = self.text()?;
         let mut options = BulkFileOptions::default();
@@ -93,7 +95,7 @@ impl Parser<'_> {
             "FORMAT" => {
                 let format = self.text()?;
                 if !format.eq_ignore_ascii_case("CSV") {
-                    return Err(SqlError::unsupported(&format!("FORMAT = '{format}'")));
+                    self.refuse(&format!("FORMAT = '{format}'"));
                 }
                 options.csv = true;
             }
@@ -112,7 +114,8 @@ impl Parser<'_> {
                 // There are none to refer to.
                 let source = self.text()?;
                 let text = format!("Referenced external data source \"{source}\" not found.");
-                return Err(SqlError::new(12703, 16, 1, text));
+                let line = self.line();
+                self.refused.get_or_insert_with(|| SqlError::new(12703, 16, 1, text).at_line(line));
             }
             _ => return Err(unexpected),
         }

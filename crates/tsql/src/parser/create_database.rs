@@ -3,15 +3,12 @@
 use super::{Parsed, Parser};
 use crate::ast::StatementKind;
 use crate::keywords::Keyword;
-use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// Parses the rest of CREATE DATABASE. Errors: 40515 for snapshots, copies, attached files, and for keys and the
     /// like.
     pub(crate) fn create_database(&mut self) -> Parsed<StatementKind> {
-        self.refuse_other_database_objects("CREATE")?;
         let name = self.name()?;
-        let line = self.line();
         self.refuse_copy()?;
         if self.is_symbol("(") {
             // The options of a cloud's databases.
@@ -22,23 +19,21 @@ impl Parser<'_> {
             self.expect_symbol("=")?;
             self.containment("CREATE DATABASE")?;
         }
+        let mut named = true;
         if self.accept_word(Keyword::On) {
             self.accept_word(Keyword::Primary);
-            self.described_files()?;
+            named &= self.described_files()?;
             while self.accept_symbol(",") {
                 self.expect_word(Keyword::Filegroup)?;
                 self.name()?;
-                if self.accept_word(Keyword::Contains) {
-                    let what = "CREATE DATABASE with a file group of another kind";
-                    return Err(SqlError::unsupported(what).at_line(self.line()));
-                }
+                self.other_contents()?;
                 self.accept_word(Keyword::Default);
-                self.described_files()?;
+                named &= self.described_files()?;
             }
         }
         self.refuse_copy()?;
         if self.accept_words(&[Keyword::Log, Keyword::On]) {
-            self.described_files()?;
+            named &= self.described_files()?;
         }
         let collation = if self.accept_word(Keyword::Collate) { Some(self.name()?) } else { None };
         if self.accept_word(Keyword::With) {
@@ -52,14 +47,16 @@ impl Parser<'_> {
         if self.is_word(Keyword::For)
             && (self.is_bare_ahead(1, "ATTACH") || self.is_bare_ahead(1, "ATTACH_REBUILD_LOG"))
         {
-            return Err(SqlError::unsupported("CREATE DATABASE … FOR ATTACH").at_line(line));
+            self.advance();
+            self.refused_clause("attached", "CREATE DATABASE … FOR ATTACH")?;
+        } else if !named {
+            return Err(self.unexpected());
         }
         Ok(StatementKind::CreateDatabase { name, collation })
     }
 
     /// Parses `AS SNAPSHOT OF x` and `AS COPY OF x` to their end and refuses them. Error: 40515.
     fn refuse_copy(&mut self) -> Parsed<()> {
-        let line = self.line();
         if !self.accept_word(Keyword::As) {
             return Ok(());
         }
@@ -71,24 +68,30 @@ impl Parser<'_> {
         self.local_name()?;
         let what =
             if snapshot { "CREATE DATABASE … AS SNAPSHOT OF" } else { "CREATE DATABASE … AS COPY OF" };
-        Err(SqlError::unsupported(what).at_line(line))
-    }
-
-    /// Parses `(NAME = a, …), (NAME = b, …)`; a comma may also begin a file group.
-    fn described_files(&mut self) -> Parsed<()> {
-        self.file_spec()?;
-        while self.is_symbol(",") && self.is_symbol_ahead(1, "(") {
+        self.refuse(what);
+        if self.is_symbol("(") {
             self.advance();
-            self.file_spec()?;
+            self.service()?;
         }
         Ok(())
     }
 
+    /// Parses `(NAME = a, …), (NAME = b, …)`; a comma may also begin a file group.
+    /// Returns false if one has no name.
+    fn described_files(&mut self) -> Parsed<bool> {
+        let mut named = !self.attached_file()?.name.is_empty();
+        while self.is_symbol(",") && self.is_symbol_ahead(1, "(") {
+            self.advance();
+            named &= !self.attached_file()?.name.is_empty();
+        }
+        Ok(named)
+    }
+
     /// Parses the value of CONTAINMENT, which must be NONE: databases contain nothing here. Error: 40515 for PARTIAL.
     pub(super) fn containment(&mut self, statement: &str) -> Parsed<()> {
-        if self.is_bare_ahead(0, "PARTIAL") {
-            let what = format!("{statement} … CONTAINMENT = PARTIAL");
-            return Err(SqlError::unsupported(&what).at_line(self.line()));
+        if self.accept_bare("PARTIAL") {
+            self.refuse(&format!("{statement} … CONTAINMENT = PARTIAL"));
+            return Ok(());
         }
         self.expect_bare("NONE")
     }
@@ -111,6 +114,13 @@ impl Parser<'_> {
                 self.expect_symbol("=")?;
                 return self.language();
             }
+        }
+        if self.accept_bare("FILESTREAM") {
+            self.refuse("CREATE DATABASE … WITH FILESTREAM");
+            return self.settings_in_parentheses();
+        }
+        if self.accept_bare("PERSISTENT_LOG_BUFFER") {
+            return self.refused_clause("log_buffer", "PERSISTENT_LOG_BUFFER");
         }
         if self.is_bare_ahead(0, "CATALOG_COLLATION") {
             self.advance();

@@ -5,15 +5,19 @@ use crate::administration::{DatabaseChange, FileSpec, Growth};
 use crate::errors;
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
-use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// Parses from ADD, REMOVE or MODIFY on, where a file or a file group follows; `None` if something else follows.
     pub(super) fn files_and_groups(&mut self) -> Parsed<Option<DatabaseChange>> {
         let group = self.is_word_ahead(1, Keyword::Filegroup);
         let file = self.is_word_ahead(1, Keyword::File);
-        if self.is_word(Keyword::Add) && self.is_word_ahead(1, Keyword::Log) {
-            return Err(SqlError::unsupported("ADD LOG FILE").at_line(self.line()));
+        if self.accept_words(&[Keyword::Add, Keyword::Log, Keyword::File]) {
+            self.refuse("ADD LOG FILE");
+            self.file_spec()?;
+            while self.accept_symbol(",") {
+                self.file_spec()?;
+            }
+            return Ok(Some(DatabaseChange::Other));
         }
         if !group && !file {
             return Ok(None);
@@ -24,7 +28,7 @@ impl Parser<'_> {
                 self.advance();
                 let name = self.name()?;
                 if !group {
-                    return Err(SqlError::unsupported("REMOVE FILE").at_line(self.line()));
+                    self.refuse("REMOVE FILE");
                 }
                 DatabaseChange::RemoveFileGroup(name)
             }
@@ -42,9 +46,7 @@ impl Parser<'_> {
         self.advance();
         if group {
             let name = self.name()?;
-            if self.accept_word(Keyword::Contains) {
-                return Err(SqlError::unsupported("A file group of another kind").at_line(self.line()));
-            }
+            self.other_contents()?;
             return Ok(DatabaseChange::AddFileGroup(name));
         }
         let mut files = vec![self.file_spec()?];
@@ -68,7 +70,26 @@ impl Parser<'_> {
         if self.accept_word(Keyword::ReadWrite) || self.accept_word(Keyword::Readwrite) {
             return Ok(DatabaseChange::Other);
         }
-        Err(SqlError::unsupported("This change of a file group").at_line(self.line()))
+        if self.accept_bare("NAME") {
+            self.expect_symbol("=")?;
+            self.name()?;
+        } else {
+            let known = ["AUTOGROW_SINGLE_FILE", "AUTOGROW_ALL_FILES", "READ_ONLY", "READONLY"];
+            if !known.iter().any(|word| self.accept_bare(word)) {
+                return Err(self.unexpected());
+            }
+        }
+        self.refuse("This change of a file group");
+        Ok(DatabaseChange::Other)
+    }
+
+    /// Parses `CONTAINS FILESTREAM` or `CONTAINS MEMORY_OPTIMIZED_DATA` behind a file group, if it stands there.
+    pub(super) fn other_contents(&mut self) -> Parsed<()> {
+        if !self.accept_word(Keyword::Contains) {
+            return Ok(());
+        }
+        self.refuse("A file group of another kind");
+        if self.accept_bare("MEMORY_OPTIMIZED_DATA") { Ok(()) } else { self.expect_word(Keyword::Filestream) }
     }
 
     /// Parses the name of a file group. PRIMARY is a reserved word: the group of that name is `[PRIMARY]`.
@@ -78,12 +99,22 @@ impl Parser<'_> {
 
     /// Parses `(NAME = x, FILENAME = 'y', SIZE = 10 MB, MAXSIZE = UNLIMITED, FILEGROWTH = 10%)`.
     pub(super) fn file_spec(&mut self) -> Parsed<FileSpec> {
+        let spec = self.attached_file()?;
+        if spec.name.is_empty() { Err(self.unexpected()) } else { Ok(spec) }
+    }
+
+    /// Parses the same, where the name may be missing.
+    pub(super) fn attached_file(&mut self) -> Parsed<FileSpec> {
         self.expect_symbol("(")?;
         let mut spec = FileSpec::default();
         loop {
             let option = self.name()?.to_ascii_uppercase();
             if option == "OFFLINE" {
-                return Err(SqlError::unsupported("OFFLINE").at_line(self.line()));
+                self.refuse("OFFLINE");
+                if !self.accept_symbol(",") {
+                    break;
+                }
+                continue;
             }
             self.expect_symbol("=")?;
             match option.as_str() {
@@ -93,7 +124,10 @@ impl Parser<'_> {
                 "MAXSIZE" if self.accept_word(Keyword::Unlimited) => spec.limit_bytes = Some(None),
                 "MAXSIZE" => spec.limit_bytes = Some(Some(self.bytes()?)),
                 "FILEGROWTH" => spec.growth = Some(self.growth()?),
-                "NEWNAME" => return Err(SqlError::unsupported("NEWNAME").at_line(self.line())),
+                "NEWNAME" => {
+                    self.refuse("NEWNAME");
+                    self.setting()?;
+                }
                 _ => return Err(errors::SYNTAX.with([&option]).at_line(self.line())),
             }
             if !self.accept_symbol(",") {
@@ -101,9 +135,6 @@ impl Parser<'_> {
             }
         }
         self.expect_symbol(")")?;
-        if spec.name.is_empty() {
-            return Err(self.unexpected());
-        }
         Ok(spec)
     }
 

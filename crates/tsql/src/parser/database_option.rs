@@ -99,6 +99,10 @@ const PARENTHESISED: &[&str] = &[
     "WAIT_STATS_CAPTURE_MODE",
 ];
 
+/// The words that they may have as values.
+const SETTINGS: &[&str] =
+    &["ALL", "AUTO", "CUSTOM", "DEFAULT", "FULL", "NONE", "OFF", "ON", "PRIMARY", "READ_ONLY", "READ_WRITE"];
+
 /// Database-scoped configurations beside MAXDOP. They are about plans, memory and statistics.
 const SCOPED: &[&str] = &[
     "ACCELERATED_PLAN_FORCING",
@@ -211,6 +215,12 @@ impl Parser<'_> {
             self.expect_symbol("=")?;
             return self.unsigned().map(|_| false);
         }
+        if self.accept_bare("TARGET_RECOVERY_TIME") {
+            self.expect_symbol("=")?;
+            self.unsigned()?;
+            let known = ["SECONDS", "MINUTES"].iter().any(|unit| self.accept_bare(unit));
+            return if known { Ok(false) } else { Err(self.unexpected()) };
+        }
         if self.accept_bare("CONTAINMENT") {
             self.expect_symbol("=")?;
             if self.accept_bare("PARTIAL") {
@@ -257,11 +267,38 @@ impl Parser<'_> {
         if self.accept_bare("FILESTREAM") {
             return self.settings_in_parentheses().map(|()| true);
         }
-        for option in ["HADR", "PARTNER", "WITNESS"] {
+        self.copied_database_option()
+    }
+
+    /// Parses an option about copies of the database, elsewhere or in time.
+    fn copied_database_option(&mut self) -> Parsed<bool> {
+        for (option, rule) in [
+            ("HADR", "database_availability"),
+            ("PARTNER", "database_mirroring"),
+            ("WITNESS", "database_mirroring"),
+            ("REMOTE_DATA_ARCHIVE", "database_stretch"),
+        ] {
             if self.is_bare_ahead(0, option) {
-                let what = format!("ALTER DATABASE … SET {option}");
-                return Err(SqlError::unsupported(&what).at_line(self.line()));
+                self.refused_clause(rule, &format!("ALTER DATABASE … SET {option}"))?;
+                return Ok(true);
             }
+        }
+        if self.accept_bare("SUPPLEMENTAL_LOGGING") {
+            return self.switch();
+        }
+        if self.accept_bare("PERSISTENT_LOG_BUFFER") {
+            return self.clause("log_buffer").map(|()| true);
+        }
+        if self.accept_bare("SUSPEND_FOR_SNAPSHOT_BACKUP") {
+            self.expect_symbol("=")?;
+            let on = self.switch()?;
+            if self.accept_symbol("(") {
+                self.expect_bare("MODE")?;
+                self.expect_symbol("=")?;
+                self.expect_bare("COPY_ONLY")?;
+                self.expect_symbol(")")?;
+            }
+            return Ok(on);
         }
         Err(self.unexpected())
     }
@@ -275,7 +312,7 @@ impl Parser<'_> {
     }
 
     /// Parses `(name = value, name = (name = value), …)`.
-    fn settings_in_parentheses(&mut self) -> Parsed<()> {
+    pub(super) fn settings_in_parentheses(&mut self) -> Parsed<()> {
         self.nested(|parser| {
             parser.expect_symbol("(")?;
             loop {
@@ -294,9 +331,13 @@ impl Parser<'_> {
                         }
                     }
                     _ => {
-                        let words = [Keyword::On, Keyword::Off, Keyword::All, Keyword::Default];
-                        if !words.iter().any(|word| parser.accept_word(*word)) {
-                            parser.setting()?;
+                        let is_text =
+                            matches!(parser.kind(), Some(TokenKind::Text { .. } | TokenKind::Quoted(_)));
+                        let known = SETTINGS.iter().any(|word| parser.accept_bare(word));
+                        match known {
+                            true => {}
+                            false if is_text => drop(parser.setting()?),
+                            false => return Err(parser.unexpected()),
                         }
                     }
                 }

@@ -3,9 +3,10 @@
 use super::index::OptionPlace;
 use super::{Parsed, Parser};
 use crate::ast::{
-    AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateTable, ReferentialAction, SourceText,
-    StatementKind,
+    AlterAction, ColumnAttribute, ColumnClause, ConstraintClause, ConstraintKind, CreateTable,
+    ReferentialAction, SourceText, StatementKind,
 };
+use crate::expression::{Expr, Literal};
 use crate::file_group::{DEFAULT_GROUP, FileGroups, WrittenGroup};
 use crate::index::IndexSettings;
 use crate::keywords::Keyword;
@@ -32,11 +33,6 @@ impl Parser<'_> {
         if self.accept_word(Keyword::Schema) {
             return self.create_schema();
         }
-        let vector =
-            matches!(self.kind(), Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("vector"));
-        if vector && self.is_word_ahead(1, Keyword::Index) {
-            return Err(SqlError::unsupported("A vector index").at_line(self.line()));
-        }
         let first = self.at;
         let unique = self.accept_word(Keyword::Unique);
         let clustered = self.accept_word(Keyword::Clustered);
@@ -57,7 +53,14 @@ impl Parser<'_> {
     pub(crate) fn create_table(&mut self) -> Parsed<StatementKind> {
         let name = self.local_name()?;
         self.table.clone_from(&name);
+        if let Some(other) = self.table_of_another_kind()? {
+            return Ok(other);
+        }
         let (columns, constraints) = self.table_body()?;
+        if self.is_word(Keyword::As) && (self.is_bare_ahead(1, "NODE") || self.is_bare_ahead(1, "EDGE")) {
+            self.refuse("CREATE TABLE … AS NODE or EDGE");
+            self.at += 2;
+        }
         let (mut file_groups, mut scheme) = (FileGroups::default(), None);
         let settings = self.placed_options(OptionPlace::Table, |parser, clause| {
             match (clause, parser.place()?) {
@@ -81,6 +84,33 @@ impl Parser<'_> {
             file_groups,
             scheme,
         }))
+    }
+
+    /// Parses CREATE TABLE behind the name, if no columns follow: a FileTable, a clone, a table that a query makes, or a graph's
+    /// edges without columns of their own. They are refused when they run.
+    fn table_of_another_kind(&mut self) -> Parsed<Option<StatementKind>> {
+        let settings = |parser: &mut Self| {
+            parser.placed_options(OptionPlace::Table, |parser, _| parser.place().map(drop)).map(drop)
+        };
+        if self.accept_word(Keyword::As) {
+            if self.accept_bare("FILETABLE") {
+                self.refuse("CREATE TABLE … AS FILETABLE");
+                settings(self)?;
+            } else if self.accept_bare("EDGE") {
+                self.refuse("CREATE TABLE … AS NODE or EDGE");
+                settings(self)?;
+            } else {
+                self.refused_clause("as_clone", "CREATE TABLE … AS CLONE OF")?;
+            }
+        } else if self.is_word(Keyword::With) {
+            self.refuse("CREATE TABLE … AS SELECT");
+            settings(self)?;
+            self.expect_word(Keyword::As)?;
+            self.query()?;
+        } else {
+            return Ok(None);
+        }
+        Ok(Some(StatementKind::Nothing))
     }
 
     /// Parses an index's settings, and its file group or partition scheme, if one is written.
@@ -112,9 +142,8 @@ impl Parser<'_> {
                 .into_iter()
                 .find(|word| self.is_word(*word));
             let Some(clause) = clause else { return Ok(settings) };
-            if clause == Keyword::With
-                && !(self.is_symbol_ahead(1, "(") || self.is_word_ahead(1, Keyword::Fillfactor))
-            {
+            let old = OLD_OPTIONS.iter().any(|option| self.is_bare_ahead(1, option));
+            if clause == Keyword::With && !(self.is_symbol_ahead(1, "(") || old) {
                 return Ok(settings);
             }
             // Each stands once.
@@ -123,13 +152,40 @@ impl Parser<'_> {
             }
             seen.push(clause);
             self.advance();
+            if clause == Keyword::FilestreamOn {
+                self.refuse("FILESTREAM_ON");
+            }
             if clause != Keyword::With {
                 placed(self, clause.text())?;
             } else if self.is_symbol("(") {
                 settings = self.index_settings(of)?;
             } else {
-                // The old form.
-                self.index_setting(of, &mut settings)?;
+                self.old_settings(of, &mut settings)?;
+            }
+        }
+    }
+
+    /// Parses `option, …` behind WITH, in the form without parentheses.
+    fn old_settings(&mut self, of: OptionPlace, settings: &mut IndexSettings) -> Parsed<()> {
+        loop {
+            let Some(option) = OLD_OPTIONS.iter().find(|option| self.is_bare_ahead(0, option)) else {
+                return Err(self.unexpected());
+            };
+            if self.is_symbol_ahead(1, "=") {
+                self.index_setting(of, settings)?;
+            } else {
+                self.advance();
+                match *option {
+                    "DROP_EXISTING" => settings.drop_existing = true,
+                    "IGNORE_DUP_KEY" => settings.ignore_dup_key = Some(true),
+                    "PAD_INDEX" => settings.pad_index = Some(true),
+                    "FILLFACTOR" => return Err(self.unexpected()),
+                    _ => {}
+                }
+            }
+            let more = OLD_OPTIONS.iter().any(|option| self.is_bare_ahead(1, option));
+            if !(more && self.accept_symbol(",")) {
+                return Ok(());
             }
         }
     }
@@ -168,8 +224,8 @@ impl Parser<'_> {
             }
             if self.at_table_constraint() {
                 constraints.push(self.constraint()?);
-            } else if self.is_word(Keyword::Period) && self.is_word_ahead(1, Keyword::For) {
-                return Err(SqlError::unsupported("PERIOD FOR SYSTEM_TIME").at_line(self.line()));
+            } else if self.accept_words(&[Keyword::Period, Keyword::For, Keyword::SystemTime]) {
+                self.refused_clause("period", "PERIOD FOR SYSTEM_TIME")?;
             } else if self.accept_word(Keyword::Index) {
                 let index = self.inline_index(None)?;
                 self.inline_indexes.push(index);
@@ -197,22 +253,7 @@ impl Parser<'_> {
 
     /// Parses a column; `number` is its place in the list, from 1.
     fn column(&mut self, number: usize) -> Parsed<ColumnClause> {
-        let name = self.name()?;
-        let mut column = ColumnClause {
-            name,
-            sql_type: None,
-            alias: None,
-            computed: None,
-            persisted: false,
-            nullable: None,
-            collation: None,
-            identity: None,
-            row_guid: false,
-            sparse: false,
-            default: None,
-            with_values: false,
-            constraints: Vec::new(),
-        };
+        let mut column = ColumnClause::named(self.name()?);
         let mut named = false;
         if self.accept_word(Keyword::As) {
             column.computed = Some(self.source_text()?);
@@ -244,17 +285,21 @@ impl Parser<'_> {
         let computed = column.computed.is_some();
         loop {
             let (line, unexpected) = (self.line(), self.unexpected());
+            let null = self.is_word(Keyword::Null);
+            if self.refused_attribute()? {
+                continue;
+            }
             // Attributes that may stand once, and not at all on a computed column.
             let once = |written: bool| if written || computed { Err(unexpected.clone()) } else { Ok(()) };
             if self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication]) {
                 if column.identity.is_none() {
                     return Err(unexpected);
                 }
-            } else if self.accept_words(&[Keyword::Not, Keyword::Null]) || self.is_word(Keyword::Null) {
+            } else if null || self.accept_words(&[Keyword::Not, Keyword::Null]) {
                 if column.nullable.is_some() {
                     return Err(several_nulls(&column.name, &self.table.name).at_line(line));
                 }
-                column.nullable = Some(self.accept_word(Keyword::Null));
+                column.nullable = Some(null && self.accept_word(Keyword::Null));
             } else if self.accept_word(Keyword::Collate) {
                 once(column.collation.is_some())?;
                 column.collation = Some(self.collation()?);
@@ -267,13 +312,18 @@ impl Parser<'_> {
             } else if self.accept_word(Keyword::Sparse) {
                 once(column.sparse)?;
                 column.sparse = true;
-            } else if let Some(what) = self.refused_attribute() {
-                return Err(SqlError::unsupported(what).at_line(line));
             } else if column.default.is_some()
                 && !column.with_values
                 && self.accept_words(&[Keyword::With, Keyword::Values])
             {
                 column.with_values = true;
+            } else if self.is_word(Keyword::Constraint)
+                && (self.is_word_ahead(2, Keyword::Null)
+                    || self.is_word_ahead(2, Keyword::Not) && self.is_word_ahead(3, Keyword::Null))
+            {
+                // NULL and NOT NULL may have a name, which is not kept.
+                self.advance();
+                self.name()?;
             } else if self.at_table_constraint() {
                 let clause = self.constraint_with(Some(&column.name.clone()))?;
                 match clause {
@@ -300,18 +350,29 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the name of a column attribute that SQL Server has and this server lacks, if one begins here.
-    fn refused_attribute(&self) -> Option<&'static str> {
-        let of = |word, next| self.is_word(word) && self.is_word_ahead(1, next);
-        match () {
-            () if of(Keyword::Encrypted, Keyword::With) => Some("ENCRYPTED WITH (Always Encrypted)"),
-            () if of(Keyword::Generated, Keyword::Always) => Some("GENERATED ALWAYS AS ROW"),
-            () if self.is_bare_ahead(0, "MASKED") && self.is_word_ahead(1, Keyword::With) => {
-                Some("MASKED WITH (dynamic data masking)")
+    /// Parses an attribute of a column that this server does not have, if one begins here.
+    fn refused_attribute(&mut self) -> Parsed<bool> {
+        if self.accept_words(&[Keyword::Encrypted, Keyword::With]) {
+            self.refused_clause("encrypted_column", "ENCRYPTED WITH (Always Encrypted)")?;
+        } else if self.accept_words(&[Keyword::Generated, Keyword::Always, Keyword::As]) {
+            self.refused_clause("generated_column", "GENERATED ALWAYS AS ROW")?;
+        } else if self.is_bare_ahead(0, "MASKED") && self.is_word_ahead(1, Keyword::With) {
+            self.at += 2;
+            self.refused_clause("masked_column", "MASKED WITH (dynamic data masking)")?;
+        } else if self.is_word(Keyword::Filestream) || self.is_word(Keyword::Hidden) {
+            let word = self.keyword_ahead(0);
+            let doubled = word.is_some_and(|word| self.is_word_ahead(1, word));
+            let word = self.any_word()?;
+            self.refuse(&word);
+            if doubled {
+                return Err(self.unexpected());
             }
-            () if self.is_word(Keyword::Filestream) => Some("FILESTREAM"),
-            () => None,
+        } else if self.accept_bare("COLUMN_SET FOR ALL_SPARSE_COLUMNS") {
+            self.refuse("COLUMN_SET FOR ALL_SPARSE_COLUMNS");
+        } else {
+            return Ok(false);
         }
+        Ok(true)
     }
 
     fn identity(&mut self) -> Parsed<(i64, i64)> {
@@ -376,13 +437,19 @@ impl Parser<'_> {
             self.references(columns)?
         } else if self.accept_word(Keyword::References) {
             self.references(Vec::new())?
+        } else if name.is_some() && column.is_none() && self.accept_bare("CONNECTION") {
+            self.refused_clause("connection", "An edge constraint")?;
+            return Ok(ConstraintClause { name, kind: refused_constraint() });
         } else if self.accept_word(Keyword::Default) {
             let value = self.default_value()?;
             let column = match column {
                 Some(column) => column.to_string(),
                 None => {
                     self.expect_word(Keyword::For)?;
-                    self.name()?
+                    let column = self.name()?;
+                    // The rows of a column that is there already keep their values.
+                    self.accept_words(&[Keyword::With, Keyword::Values]);
+                    column
                 }
             };
             ConstraintKind::Default { value, column }
@@ -400,12 +467,16 @@ impl Parser<'_> {
         } else {
             None
         };
+        self.hash_index();
         let columns = match column {
             Some(_) if !self.is_symbol("(") => Vec::new(),
             _ => self.ordered_columns()?,
         };
         let (settings, place) = self.index_options(OptionPlace::Key)?;
         let (group, scheme) = Place::parted(place);
+        if self.accept_bare("NOT ENFORCED") || self.accept_bare("ENFORCED") {
+            self.refuse("NOT ENFORCED");
+        }
         Ok(ConstraintKind::Key { primary, clustered, columns, settings, group, scheme })
     }
 
@@ -472,13 +543,13 @@ impl Parser<'_> {
             self.inline_indexes.clear();
             let (columns, constraints) = self.table_elements()?;
             if !std::mem::take(&mut self.inline_indexes).is_empty() {
-                return Err(SqlError::unsupported("ALTER TABLE … ADD INDEX").at_line(self.line()));
+                self.refuse("ALTER TABLE … ADD INDEX");
             }
             AlterAction::Add { columns, constraints }
         } else if self.accept_word(Keyword::Drop) {
             self.alter_drop()?
         } else if self.accept_words(&[Keyword::Alter, Keyword::Column]) {
-            AlterAction::AlterColumn(Box::new(self.altered_column()?))
+            self.altered_column()?
         } else if (self.is_word(Keyword::Check) || self.is_word(Keyword::Nocheck))
             && self.is_word_ahead(1, Keyword::Constraint)
         {
@@ -495,43 +566,56 @@ impl Parser<'_> {
             self.trigger_switch()?
         } else if self.is_word(Keyword::Set)
             && self.is_symbol_ahead(1, "(")
-            && self.is_word_ahead(2, Keyword::SystemVersioning)
-        {
-            return Err(SqlError::unsupported("SYSTEM_VERSIONING").at_line(self.line()));
-        } else if self.is_word(Keyword::Set)
-            && self.is_symbol_ahead(1, "(")
             && self.is_word_ahead(2, Keyword::LockEscalation)
         {
             self.advance();
             self.lock_escalation()?
-        } else if let Some(what) = self.refused_alteration() {
-            return Err(SqlError::unsupported(what).at_line(self.line()));
+        } else if self.refused_alteration()? {
+            AlterAction::Several(Vec::new())
         } else {
-            if self.accept_word(Keyword::Set) {
-                self.expect_symbol("(")?;
-            }
             return Err(self.unexpected());
         };
         Ok(StatementKind::AlterTable { table, check, action })
     }
 
-    /// Returns the name of an alteration that SQL Server has and this server lacks, if one begins here.
-    fn refused_alteration(&self) -> Option<&'static str> {
+    /// Parses an alteration that this server does not have, if one begins here.
+    fn refused_alteration(&mut self) -> Parsed<bool> {
         let switch = self.is_word(Keyword::Enable) || self.is_word(Keyword::Disable);
-        match () {
-            () if switch && self.is_bare_ahead(1, "CHANGE_TRACKING") => Some("CHANGE_TRACKING"),
-            () if switch && self.is_bare_ahead(1, "FILETABLE_NAMESPACE") => Some("FILETABLE_NAMESPACE"),
-            () if self.is_word(Keyword::Set) && self.is_symbol_ahead(1, "(") => {
-                ["FILESTREAM_ON", "DATA_DELETION", "REMOTE_DATA_ARCHIVE", "FILETABLE_DIRECTORY"]
-                    .into_iter()
-                    .find(|option| self.is_bare_ahead(2, option))
+        if switch && self.is_bare_ahead(1, "CHANGE_TRACKING") {
+            self.refuse("CHANGE_TRACKING");
+            self.at += 2;
+            if self.accept_word(Keyword::With) {
+                self.clause("tracked_columns")?;
             }
-            () => None,
+        } else if switch && self.is_bare_ahead(1, "FILETABLE_NAMESPACE") {
+            self.refuse("FILETABLE_NAMESPACE");
+            self.at += 2;
+        } else if self.accept_words(&[Keyword::Alter, Keyword::Index]) {
+            self.refuse("ALTER TABLE … ALTER INDEX");
+            self.name()?;
+            self.expect_word(Keyword::Rebuild)?;
+            self.rebuild(OptionPlace::RebuildIndex)?;
+        } else if self.is_word(Keyword::Split) || self.is_word(Keyword::Merge) {
+            self.refuse("ALTER TABLE … SPLIT or MERGE RANGE");
+            self.advance();
+            self.expect_word(Keyword::Range)?;
+            self.expect_symbol("(")?;
+            self.expression()?;
+            self.expect_symbol(")")?;
+        } else if self.accept_word(Keyword::Set) {
+            self.index_settings(OptionPlace::SetTable)?;
+        } else {
+            return Ok(false);
         }
+        Ok(true)
     }
 
     /// Parses the rest of ALTER COLUMN: a name with its type, collation and nullability.
-    fn altered_column(&mut self) -> Parsed<ColumnClause> {
+    fn altered_column(&mut self) -> Parsed<AlterAction> {
+        let switched = self.is_word_ahead(1, Keyword::Add) || self.is_word_ahead(1, Keyword::Drop);
+        if switched {
+            return self.switched_attribute();
+        }
         let unexpected = self.unexpected();
         let column = self.column(1)?;
         let more = column.computed.is_some()
@@ -547,7 +631,34 @@ impl Parser<'_> {
             self.advance();
             self.index_settings(OptionPlace::AlterColumn)?;
         }
-        Ok(column)
+        Ok(AlterAction::AlterColumn(Box::new(column)))
+    }
+
+    /// Parses `name ADD | DROP attribute` of ALTER COLUMN.
+    fn switched_attribute(&mut self) -> Parsed<AlterAction> {
+        let column = self.name()?;
+        let on = self.is_word(Keyword::Add);
+        self.advance();
+        let attribute = if self.accept_word(Keyword::Rowguidcol) {
+            ColumnAttribute::RowGuid
+        } else if self.accept_word(Keyword::Sparse) {
+            ColumnAttribute::Sparse
+        } else {
+            let what = ["PERSISTED", "NOT FOR REPLICATION", "HIDDEN", "MASKED"];
+            let found = what.into_iter().find(|words| self.accept_bare(words));
+            let Some(found) = found else { return Err(self.unexpected()) };
+            self.refuse(&format!("ALTER COLUMN … ADD or DROP {found}"));
+            if found == "MASKED" && on {
+                self.expect_word(Keyword::With)?;
+                self.clause("masked_column")?;
+            }
+            ColumnAttribute::Sparse
+        };
+        if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
+            self.advance();
+            self.index_settings(OptionPlace::AlterColumn)?;
+        }
+        Ok(AlterAction::SwitchAttribute { column, attribute, on })
     }
 
     /// Parses `[CONSTRAINT] [IF EXISTS] name, … | COLUMN [IF EXISTS] name, …`, in any order. Constraints are dropped
@@ -556,6 +667,16 @@ impl Parser<'_> {
         let (mut constraints, mut columns) = (DroppedNames::default(), DroppedNames::default());
         let mut of_columns = false;
         loop {
+            if self.accept_words(&[Keyword::Period, Keyword::For, Keyword::SystemTime]) {
+                self.refuse("PERIOD FOR SYSTEM_TIME");
+                if !self.accept_symbol(",") {
+                    return Ok(AlterAction::Several(Vec::new()));
+                }
+                continue;
+            }
+            if self.accept_word(Keyword::Index) {
+                self.refuse("ALTER TABLE … DROP INDEX");
+            }
             let is_written = self.is_word(Keyword::Column) || self.is_word(Keyword::Constraint);
             if self.accept_word(Keyword::Column) {
                 of_columns = true;
@@ -567,6 +688,10 @@ impl Parser<'_> {
                 dropped.if_exists |= self.accept_words(&[Keyword::If, Keyword::Exists]);
             }
             dropped.names.push(self.name()?);
+            if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
+                self.advance();
+                self.index_settings(OptionPlace::Drop)?;
+            }
             if !self.accept_symbol(",") {
                 break;
             }
@@ -581,6 +706,22 @@ impl Parser<'_> {
         })
     }
 }
+
+/// Stands for a constraint of a statement that is refused.
+fn refused_constraint() -> ConstraintKind {
+    let expr = Expr::Literal(Literal::Null);
+    ConstraintKind::Check(SourceText { text: String::new(), expr })
+}
+
+/// The options that may stand behind WITH without parentheses, and without a value but FILLFACTOR.
+const OLD_OPTIONS: &[&str] = &[
+    "DROP_EXISTING",
+    "FILLFACTOR",
+    "IGNORE_DUP_KEY",
+    "PAD_INDEX",
+    "SORT_IN_TEMPDB",
+    "STATISTICS_NORECOMPUTE",
+];
 
 /// Makes error 8150.
 fn several_nulls(column: &str, table: &str) -> SqlError {

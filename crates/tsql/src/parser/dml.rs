@@ -1,7 +1,7 @@
 //! INSERT, UPDATE, DELETE, and the clauses that they share with MERGE.
 
 use super::change::check_change;
-use super::expression::{function, xml_method};
+use super::expression::function;
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
 use crate::ast::{Assignment, Delete, Insert, InsertSource, Output, OutputInto, StatementKind, Update};
@@ -25,8 +25,25 @@ impl Parser<'_> {
                 self.advance();
                 Ok(ObjectName::bare(name))
             }
+            _ if self.refused_target()? => Ok(ObjectName::default()),
             _ => self.object_name(),
         }
+    }
+
+    /// Parses a table of another server in the place of a table's name, if one begins here. The statement is refused when it
+    /// runs.
+    fn refused_target(&mut self) -> Parsed<bool> {
+        let targets = [
+            ("OPENQUERY", "open_query"),
+            ("OPENDATASOURCE", "open_data_source"),
+            ("OPENROWSET", "open_rowset"),
+        ];
+        let found = targets.iter().find(|(word, _)| self.is_bare_ahead(0, word));
+        let Some((word, rule)) = found.filter(|_| self.is_symbol_ahead(1, "(")) else { return Ok(false) };
+        self.refuse(word);
+        self.advance();
+        self.clause(rule)?;
+        Ok(true)
     }
 
     pub(crate) fn insert(&mut self, with: Vec<CommonTable>) -> Parsed<StatementKind> {
@@ -213,22 +230,30 @@ impl Parser<'_> {
             let value = Some(self.modified(Expr::Column(path))?);
             return Ok(Assignment { variable, table, column: Some(column), compound: None, value });
         }
+        if self.is_symbol("(") && !table.is_empty() {
+            self.refuse(match name.eq_ignore_ascii_case("WRITE") {
+                true => "UPDATE … SET column.WRITE",
+                false => "A method of a column in SET",
+            });
+            self.clause("method_arguments")?;
+            return Ok(Assignment { variable, table, column: Some(name), compound: None, value: None });
+        }
         let operator = self.expect_assignment()?;
         let default = operator.is_none() && self.accept_word(Keyword::Default);
         let value = if default { None } else { Some(self.expression()?) };
         Ok(Assignment { variable, table, column: Some(name), compound: operator, value })
     }
 
-    /// Reads the arguments of `.modify(path, value)` of json; the method of xml has one. Errors: 40515 for xml's.
+    /// Reads the arguments of `.modify(path, value)` of json. The method of xml has one, and is refused when it runs.
     pub(crate) fn modified(&mut self, own: Expr) -> Parsed<Expr> {
         self.expect_symbol("(")?;
         let mut arguments = vec![own];
         arguments.extend(self.expressions()?);
         self.expect_symbol(")")?;
-        match arguments.len() {
-            3 => Ok(function("JSON_MODIFY", arguments)),
-            _ => Err(xml_method("modify").at_line(self.line())),
+        if arguments.len() != 3 {
+            self.refuse("The method modify() of xml");
         }
+        Ok(function("JSON_MODIFY", arguments))
     }
 
     fn expect_assignment(&mut self) -> Parsed<Option<crate::expression::BinaryOperator>> {

@@ -1,11 +1,11 @@
-//! Expressions and conditions, by precedence climbing in T-SQL's order:
-//! `~` and signs; `* / %`; `+ - & ^ |`; comparisons; NOT; AND; OR (with BETWEEN, IN, LIKE beside comparisons).
+//! Expressions, by precedence climbing in T-SQL's order: `~` and signs; `* / %`; `+ - & ^ | ||`. Conditions are above them.
 
 use super::name::unknown_server;
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::expression::{
-    BinaryOperator, Comparison, Expr, Frame, FrameBound, FunctionCall, Literal, UnaryOperator, Window,
+    BinaryOperator, Comparison, DEFAULT_ARGUMENT, Expr, Frame, FrameBound, FunctionCall, Literal,
+    UnaryOperator, Window,
 };
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
@@ -34,161 +34,6 @@ pub(crate) fn xml_method(name: &str) -> SqlError {
 }
 
 impl Parser<'_> {
-    /// Parses a condition or an expression: the binder knows which it must be.
-    pub(crate) fn condition(&mut self) -> Parsed<Expr> {
-        self.level(|parser| {
-            let mut terms = vec![parser.conjunction()?];
-            while parser.accept_word(Keyword::Or) {
-                terms.push(parser.conjunction()?);
-            }
-            Ok(balanced(terms, Expr::Or))
-        })
-    }
-
-    fn conjunction(&mut self) -> Parsed<Expr> {
-        let mut terms = vec![self.negation()?];
-        while self.accept_word(Keyword::And) {
-            terms.push(self.negation()?);
-        }
-        Ok(balanced(terms, Expr::And))
-    }
-
-    fn negation(&mut self) -> Parsed<Expr> {
-        if self.accept_word(Keyword::Not) {
-            return self.level(|parser| {
-                let inner = parser.negation()?;
-                parser.higher()?;
-                Ok(Expr::Not(Box::new(inner)))
-            });
-        }
-        self.predicate()
-    }
-
-    fn predicate(&mut self) -> Parsed<Expr> {
-        if self.is_word(Keyword::Exists) {
-            self.advance();
-            self.expect_symbol("(")?;
-            let query = self.query()?;
-            self.expect_symbol(")")?;
-            return Ok(Expr::Exists(Box::new(query)));
-        }
-        self.beside(Self::comparisons)
-    }
-
-    fn comparisons(&mut self) -> Parsed<Expr> {
-        let mut left = self.expression()?;
-        let mut compared = false;
-        loop {
-            // Each comparison stands above the one before it.
-            if std::mem::replace(&mut compared, true) {
-                self.higher()?;
-            }
-            if let Some(comparison) = self.accept_comparison() {
-                left = self.comparison_right(left, comparison)?;
-                continue;
-            }
-            if self.accept_word(Keyword::Is) {
-                let negated = self.accept_word(Keyword::Not);
-                if self.accept_words(&[Keyword::Distinct, Keyword::From]) {
-                    let comparison = if negated { Comparison::NotDistinct } else { Comparison::Distinct };
-                    left = Expr::Compare(Box::new(left), comparison, Box::new(self.expression()?));
-                    continue;
-                }
-                self.expect_word(Keyword::Null)?;
-                left = Expr::IsNull(Box::new(left), negated);
-                continue;
-            }
-            let negated = self.is_word(Keyword::Not)
-                && [Keyword::Between, Keyword::In, Keyword::Like]
-                    .iter()
-                    .any(|word| self.is_word_ahead(1, *word))
-                && self.accept_word(Keyword::Not);
-            if self.accept_word(Keyword::Between) {
-                let low = Box::new(self.expression()?);
-                self.expect_word(Keyword::And)?;
-                let high = Box::new(self.expression()?);
-                left = Expr::Between { value: Box::new(left), low, high, negated };
-            } else if self.accept_word(Keyword::Like) {
-                let pattern = Box::new(self.expression()?);
-                let escape =
-                    if self.accept_word(Keyword::Escape) { Some(Box::new(self.expression()?)) } else { None };
-                left = Expr::Like { value: Box::new(left), pattern, escape, negated };
-            } else if self.accept_word(Keyword::In) {
-                left = self.membership(left, negated)?;
-            } else if negated {
-                return Err(self.unexpected());
-            } else {
-                return Ok(left);
-            }
-        }
-    }
-
-    fn accept_comparison(&mut self) -> Option<Comparison> {
-        let Some(TokenKind::Symbol(symbol)) = self.kind() else { return None };
-        let comparison = match *symbol {
-            "=" => Comparison::Equal,
-            "<>" | "!=" => Comparison::NotEqual,
-            "<" => Comparison::Less,
-            "<=" | "!>" => Comparison::LessOrEqual,
-            ">" => Comparison::Greater,
-            ">=" | "!<" => Comparison::GreaterOrEqual,
-            _ => return None,
-        };
-        self.advance();
-        Some(comparison)
-    }
-
-    fn comparison_right(&mut self, left: Expr, comparison: Comparison) -> Parsed<Expr> {
-        let all = self.is_word(Keyword::All);
-        if (all || self.is_word(Keyword::Any) || self.is_word(Keyword::Some)) && self.is_symbol_ahead(1, "(")
-        {
-            self.advance();
-            self.advance();
-            let query = Box::new(self.query()?);
-            self.expect_symbol(")")?;
-            return Ok(Expr::Quantified { value: Box::new(left), comparison, all, query });
-        }
-        Ok(Expr::Compare(Box::new(left), comparison, Box::new(self.expression()?)))
-    }
-
-    fn membership(&mut self, left: Expr, negated: bool) -> Parsed<Expr> {
-        self.expect_symbol("(")?;
-        let value = Box::new(left);
-        let result = if self.at_query() && !self.at_list_of_queries() {
-            Expr::InQuery { value, query: Box::new(self.query()?), negated }
-        } else {
-            Expr::InList { value, list: self.expressions()?, negated }
-        };
-        self.expect_symbol(")")?;
-        Ok(result)
-    }
-
-    /// Returns true if a query begins here, behind any number of parentheses.
-    pub(crate) fn at_query(&self) -> bool {
-        let mut ahead = 0;
-        while self.is_symbol_ahead(ahead, "(") {
-            ahead += 1;
-        }
-        self.is_word_ahead(ahead, Keyword::Select) || (ahead == 0 && self.is_word(Keyword::With))
-    }
-
-    /// Returns true if the parenthesised text here is the first of several values.
-    fn at_list_of_queries(&self) -> bool {
-        let (mut ahead, mut depth) = (0, 0_usize);
-        while self.kind_ahead(ahead).is_some() {
-            if self.is_symbol_ahead(ahead, "(") {
-                depth += 1;
-            } else if self.is_symbol_ahead(ahead, ")") {
-                depth = depth.saturating_sub(1);
-            }
-            ahead += 1;
-            if depth == 0 {
-                return ahead > 1 && self.is_symbol_ahead(ahead, ",");
-            }
-        }
-        false
-    }
-
     pub(crate) fn expressions(&mut self) -> Parsed<Vec<Expr>> {
         let mut list = vec![self.expression()?];
         while self.accept_symbol(",") {
@@ -221,6 +66,7 @@ impl Parser<'_> {
                     Some(TokenKind::Symbol("&")) => BinaryOperator::BitAnd,
                     Some(TokenKind::Symbol("|")) => BinaryOperator::BitOr,
                     Some(TokenKind::Symbol("^")) => BinaryOperator::BitXor,
+                    Some(TokenKind::Symbol("||")) => BinaryOperator::Concatenate,
                     _ => return Ok(left),
                 };
                 parser.advance();
@@ -349,6 +195,16 @@ impl Parser<'_> {
                 return self.parse_as(name);
             }
         }
+        if call && self.is_bare_ahead(0, "REGEXP_LIKE") {
+            // A condition, and no value.
+            let one = Expr::Literal(Literal::Integer("1".to_owned()));
+            let asked = self.name_or_call()?;
+            return Ok(Expr::Compare(Box::new(asked), Comparison::Equal, Box::new(one)));
+        }
+        if call && self.accept_bare("AI_GENERATE_EMBEDDINGS") {
+            self.refused_clause("embeddings", "AI_GENERATE_EMBEDDINGS")?;
+            return Ok(refused_value());
+        }
         let Some(keyword) = self.keyword_ahead(0) else { return self.name_or_call() };
         match keyword {
             Keyword::Case => self.case(),
@@ -363,13 +219,15 @@ impl Parser<'_> {
             }
             Keyword::Trim if call => self.trim(),
             Keyword::JsonObject | Keyword::JsonArray if call => self.json_constructor(keyword.text()),
+            Keyword::JsonObjectagg | Keyword::JsonArrayagg if call => self.json_aggregate(keyword),
             Keyword::Cast | Keyword::TryCast if call => self.cast(keyword == Keyword::TryCast),
             Keyword::Convert | Keyword::TryConvert if call => self.convert(keyword == Keyword::TryConvert),
             Keyword::Next if self.is_word_ahead(1, Keyword::Value) && self.is_word_ahead(2, Keyword::For) => {
                 self.at += 3;
                 let sequence = self.object_name()?;
                 if self.accept_word(Keyword::Over) {
-                    return Err(SqlError::unsupported("NEXT VALUE FOR … OVER").at_line(self.line()));
+                    self.refuse("NEXT VALUE FOR … OVER");
+                    self.window()?;
                 }
                 Ok(Expr::NextValue(sequence))
             }
@@ -465,45 +323,6 @@ impl Parser<'_> {
         };
         self.expect_symbol(")")?;
         Ok(call)
-    }
-
-    /// Parses JSON_OBJECT (name : value, …) and JSON_ARRAY (value, …), with NULL ON NULL or ABSENT ON NULL.
-    fn json_constructor(&mut self, name: &str) -> Parsed<Expr> {
-        self.advance();
-        self.advance();
-        let object = name == "JSON_OBJECT";
-        let null_clause = |parser: &mut Self| {
-            if parser.accept_words(&[Keyword::Null, Keyword::On, Keyword::Null]) {
-                Some(" NULL ON NULL")
-            } else {
-                parser
-                    .accept_words(&[Keyword::Absent, Keyword::On, Keyword::Null])
-                    .then_some(" ABSENT ON NULL")
-            }
-        };
-        let mut arguments = Vec::new();
-        let mut nulls = null_clause(self);
-        if nulls.is_none() && !self.is_symbol(")") {
-            loop {
-                arguments.push(self.expression()?);
-                if object {
-                    self.expect_symbol(":")?;
-                    arguments.push(self.expression()?);
-                }
-                if !self.accept_symbol(",") {
-                    break;
-                }
-            }
-            nulls = null_clause(self);
-        }
-        self.expect_symbol(")")?;
-        // The default needs no name of its own: it holds without the clause.
-        let suffix = match nulls {
-            Some(" ABSENT ON NULL") if object => " ABSENT ON NULL",
-            Some(" NULL ON NULL") if !object => " NULL ON NULL",
-            _ => "",
-        };
-        Ok(function(&format!("{name}{suffix}"), arguments))
     }
 
     /// `PARSE(text AS type [USING culture])`: a call whose second argument is NULL of the type.
@@ -610,6 +429,12 @@ impl Parser<'_> {
             arguments.extend(self.method_arguments()?);
             return Ok(function(&name, arguments));
         }
+        if self.accept_symbol("::") {
+            self.refuse("A type of the CLR");
+            self.name()?;
+            self.method_arguments()?;
+            return Ok(refused_value());
+        }
         if self.is_symbol("(") {
             // A column's method and not a function of a schema, unless the schema is the usual one.
             if let [column @ .., method] = parts.as_slice()
@@ -668,22 +493,36 @@ impl Parser<'_> {
             if !call.distinct {
                 self.accept_word(Keyword::All);
             }
-            // IIF takes a condition first; no other function does, and a condition is an expression there.
-            call.arguments.push(self.condition()?);
-            while self.accept_symbol(",") {
-                call.arguments.push(self.condition()?);
+            let is_own = call.schema.is_some();
+            loop {
+                // IIF takes a condition first; no other function does, and a condition is an expression there.
+                call.arguments.push(match is_own && self.accept_word(Keyword::Default) {
+                    true => Expr::Variable(DEFAULT_ARGUMENT.to_owned()),
+                    false => self.condition()?,
+                });
+                if !self.accept_symbol(",") {
+                    break;
+                }
             }
         }
         let mut returned = None;
+        if call.name == "JSON_QUERY" && call.schema.is_none() && self.accept_word(Keyword::With) {
+            self.refuse("JSON_QUERY … WITH ARRAY WRAPPER");
+            self.expect_bare("ARRAY WRAPPER")?;
+        }
         if call.name == "JSON_VALUE" && call.schema.is_none() && self.accept_word(Keyword::Returning) {
             returned = Some(self.sql_type(TypePlace::Cast)?);
         }
         self.expect_symbol(")")?;
         if self.accept_words(&[Keyword::Within, Keyword::Group]) {
             self.expect_symbol("(")?;
-            self.expect_word(Keyword::Order)?;
-            self.expect_word(Keyword::By)?;
-            call.within_group = self.order_items()?;
+            if self.accept_bare("GRAPH PATH") {
+                self.refuse("WITHIN GROUP (GRAPH PATH)");
+            } else {
+                self.expect_word(Keyword::Order)?;
+                self.expect_word(Keyword::By)?;
+                call.within_group = self.order_items()?;
+            }
             self.expect_symbol(")")?;
         }
         let nulls = ["FIRST_VALUE", "LAST_VALUE", "LAG", "LEAD"].contains(&call.name.as_str());
@@ -755,20 +594,9 @@ impl Parser<'_> {
     }
 }
 
-/// Terms joined by AND or OR as a tree that is only as high as it must be: a long chain must not nest deeply.
-fn balanced(mut terms: Vec<Expr>, join: fn(Box<Expr>, Box<Expr>) -> Expr) -> Expr {
-    while terms.len() > 1 {
-        let mut next = Vec::with_capacity(terms.len().div_ceil(2));
-        let mut pairs = terms.into_iter();
-        while let Some(left) = pairs.next() {
-            next.push(match pairs.next() {
-                Some(right) => join(Box::new(left), Box::new(right)),
-                None => left,
-            });
-        }
-        terms = next;
-    }
-    terms.pop().unwrap_or(Expr::Literal(Literal::Null))
+/// Stands for an expression of a statement that is refused.
+pub(super) fn refused_value() -> Expr {
+    Expr::Literal(Literal::Null)
 }
 
 /// Makes a plain call, for functions that the grammar spells without parentheses.

@@ -49,8 +49,8 @@ impl Parser<'_> {
         } else if self.accept_word(Keyword::Path) {
             clause.shape = XmlShape::Path(self.name_in_parentheses("row")?);
             clause.elements = true;
-        } else if self.is_word(Keyword::Explicit) {
-            return Err(SqlError::unsupported("FOR XML EXPLICIT").at_line(self.line()));
+        } else if self.accept_word(Keyword::Explicit) {
+            self.refuse("FOR XML EXPLICIT");
         } else {
             self.expect_word(Keyword::Auto)?;
         }
@@ -66,7 +66,13 @@ impl Parser<'_> {
                     self.accept_word(Keyword::Absent);
                 }
             } else if self.is_word(Keyword::Xmldata) || self.is_word(Keyword::Xmlschema) {
-                return Err(SqlError::unsupported("A schema in FOR XML").at_line(self.line()));
+                self.refuse("A schema in FOR XML");
+                let named = self.is_word(Keyword::Xmlschema);
+                self.advance();
+                if named && self.accept_symbol("(") {
+                    self.literal_text()?;
+                    self.expect_symbol(")")?;
+                }
             } else {
                 // Binary values are always written in base 64.
                 self.expect_word(Keyword::Binary)?;

@@ -73,6 +73,7 @@ impl Parser<'_> {
         match TableHint::of(&word) {
             Some(hint) => hints.add(hint),
             None if is_of_file => {}
+            None if word.eq_ignore_ascii_case("SNAPSHOT") => self.refuse("The hint SNAPSHOT"),
             None if TableHint::is_of_plan(&word) => self.plan_hint_value(&word.to_ascii_uppercase())?,
             None => return Err(errors::UNKNOWN_HINT.with([&word]).at_line(line)),
         }

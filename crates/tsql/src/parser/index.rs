@@ -43,7 +43,6 @@ const OPTIONS: &[(&str, OptionValue)] = &[
     ("SORT_IN_TEMPDB", OptionValue::Switch),
     ("STATISTICS_INCREMENTAL", OptionValue::Switch),
     ("STATISTICS_NORECOMPUTE", OptionValue::Switch),
-    ("SYSTEM_VERSIONING", OptionValue::Kept),
     ("XML_COMPRESSION", OptionValue::Kept),
 ];
 
@@ -70,6 +69,10 @@ pub(crate) enum OptionPlace {
     Drop,
     /// ALTER COLUMN.
     AlterColumn,
+    /// ALTER TABLE … SET.
+    SetTable,
+    /// ALTER INDEX … RESUME.
+    Resume,
 }
 
 impl OptionPlace {
@@ -84,19 +87,23 @@ impl OptionPlace {
             OptionPlace::Set => "ALTER INDEX SET",
             OptionPlace::Drop => "DROP INDEX",
             OptionPlace::AlterColumn => "ALTER TABLE ALTER COLUMN",
+            OptionPlace::SetTable => "ALTER TABLE",
+            OptionPlace::Resume => "ALTER INDEX RESUME",
         }
     }
 
     /// Returns true if the statement has an option.
     fn has(self, option: &str) -> bool {
-        if self == OptionPlace::AlterColumn {
-            return option == "ONLINE";
+        match self {
+            OptionPlace::AlterColumn => return option == "ONLINE",
+            OptionPlace::SetTable => return false,
+            OptionPlace::Resume => return matches!(option, "MAXDOP" | "MAX_DURATION"),
+            _ => {}
         }
         match option {
             "COMPRESSION_DELAY" => matches!(self, OptionPlace::CreateIndex | OptionPlace::Set),
             "COMPRESS_ALL_ROW_GROUPS" | "LOB_COMPACTION" => self == OptionPlace::Reorganize,
             "DROP_EXISTING" => self == OptionPlace::CreateIndex,
-            "SYSTEM_VERSIONING" => self == OptionPlace::Table,
             "DATA_COMPRESSION" | "XML_COMPRESSION" => {
                 !matches!(self, OptionPlace::Reorganize | OptionPlace::Set | OptionPlace::Drop)
             }
@@ -144,6 +151,10 @@ impl Parser<'_> {
             return Err(SqlError::new(35_301, 15, 1, "The statement failed because a columnstore index cannot be unique. Create the columnstore index without the UNIQUE keyword or create a unique index without the COLUMNSTORE keyword.").at_line(self.line()));
         }
         let columns = if columnstore && !self.is_symbol("(") { Vec::new() } else { self.ordered_columns()? };
+        if columnstore && self.accept_word(Keyword::Order) {
+            // ORDER is about segments, of which there are none.
+            self.names_in_parentheses()?;
+        }
         let include =
             if self.accept_word(Keyword::Include) { self.names_in_parentheses()? } else { Vec::new() };
         let filter = if self.accept_word(Keyword::Where) { Some(self.source_text()?.text) } else { None };
@@ -178,6 +189,7 @@ impl Parser<'_> {
             self.accept_word(Keyword::Nonclustered);
         }
         let columnstore = column.is_none() && !unique && self.accept_word(Keyword::Columnstore);
+        self.hash_index();
         let columns = match column {
             Some(column) if !self.is_symbol("(") => vec![(column.to_owned(), false)],
             _ if columnstore && !self.is_symbol("(") => Vec::new(),
@@ -222,6 +234,25 @@ impl Parser<'_> {
         } else if self.accept_word(Keyword::Set) {
             let settings = self.index_settings(OptionPlace::Set)?;
             IndexAction::Set(settings)
+        } else if let Some(word) =
+            ["RESUME", "PAUSE", "ABORT"].into_iter().find(|word| self.accept_bare(word))
+        {
+            let line = self.line();
+            if word == "RESUME" && self.accept_word(Keyword::With) {
+                self.index_settings(OptionPlace::Resume)?;
+            }
+            // Every change of an index ends with its statement.
+            let error = nothing_to_resume(word, name.as_deref().unwrap_or("ALL"), &table.name).at_line(line);
+            return Ok(StatementKind::Unsupported(Box::new(error)));
+        } else if self.is_word(Keyword::With) || self.is_word(Keyword::For) {
+            self.refuse("ALTER INDEX of a selective XML index");
+            if self.accept_word(Keyword::With) {
+                self.expect_bare("XMLNAMESPACES")?;
+                self.clause("xml_namespaces")?;
+            }
+            self.expect_word(Keyword::For)?;
+            self.clause("xml_path_changes")?;
+            IndexAction::Disable
         } else {
             return Err(self.unexpected());
         };
@@ -234,11 +265,14 @@ impl Parser<'_> {
         if self.accept_word(Keyword::Partition) {
             self.expect_symbol("=")?;
             if !self.accept_word(Keyword::All) {
-                if !matches!(self.kind(), Some(TokenKind::Integer(_))) {
-                    let what = "PARTITION = with anything but a number or ALL";
-                    return Err(SqlError::unsupported(what).at_line(self.line()));
-                }
-                partition = Some(self.unsigned()?);
+                partition = Some(match self.kind() {
+                    Some(TokenKind::Integer(_)) => self.unsigned()?,
+                    _ => {
+                        self.refuse("PARTITION = with anything but a number or ALL");
+                        self.expression()?;
+                        1
+                    }
+                });
             }
         }
         let place = match (place, partition) {
@@ -260,7 +294,7 @@ impl Parser<'_> {
         loop {
             let unexpected = self.unexpected();
             let option = self.index_setting(place, &mut settings)?;
-            if seen.contains(&option) {
+            if option.is_some() && seen.contains(&option) {
                 return Err(unexpected);
             }
             seen.push(option);
@@ -272,16 +306,19 @@ impl Parser<'_> {
         Ok(settings)
     }
 
-    /// Parses an option, adds it to the others and returns its name.
+    /// Parses an option, adds it to the others and returns its name; `None` for one that is refused when the statement runs.
     pub(crate) fn index_setting(
         &mut self,
         place: OptionPlace,
         settings: &mut IndexSettings,
-    ) -> Parsed<&'static str> {
-        let (line, start) = (self.line(), self.start());
+    ) -> Parsed<Option<&'static str>> {
+        let (line, start, at) = (self.line(), self.start(), self.at);
         let written = self.any_word()?;
         let known = OPTIONS.iter().find(|(name, _)| *name == written && place.has(name));
         let Some((option, value)) = known else {
+            if self.refused_setting(place, &written, at)? {
+                return Ok(None);
+            }
             return Err(not_recognized(&self.text_since(start), place.name()).at_line(line));
         };
         self.expect_symbol("=")?;
@@ -300,7 +337,78 @@ impl Parser<'_> {
             }
             OptionValue::Kept => self.kept_setting(option, settings, line)?,
         }
-        Ok(option)
+        // That of some partitions may be written several times.
+        if *option == "DATA_COMPRESSION" && self.at_close_of_partitions(at) {
+            return Ok(None);
+        }
+        Ok(Some(option))
+    }
+
+    /// Returns true if an option that began at a token has named partitions.
+    fn at_close_of_partitions(&self, at: usize) -> bool {
+        let read = self.tokens.get(at..self.at).unwrap_or_default();
+        read.iter().any(|token| token.keyword == Some(Keyword::Partitions))
+    }
+
+    /// Parses an option that this server does not have, whose word has been read. Returns false, with nothing read, for a word
+    /// that is none.
+    fn refused_setting(&mut self, place: OptionPlace, written: &str, at: usize) -> Parsed<bool> {
+        let behind = self.at;
+        match (place, written) {
+            (OptionPlace::Table | OptionPlace::SetTable, _) => {
+                self.at = at;
+                match self.clause("table_option") {
+                    Err(_) if self.at == at => {
+                        self.at = behind;
+                        return Ok(false);
+                    }
+                    read => read?,
+                }
+            }
+            (OptionPlace::Key | OptionPlace::RebuildIndex, "BUCKET_COUNT") => {
+                self.expect_symbol("=")?;
+                self.unsigned()?;
+            }
+            (OptionPlace::Drop, "MOVE") => {
+                self.expect_word(Keyword::To)?;
+                self.index_place()?;
+            }
+            // Nobody waits for an index here.
+            (
+                OptionPlace::Resume | OptionPlace::RebuildIndex | OptionPlace::RebuildTable,
+                "WAIT_AT_LOW_PRIORITY",
+            ) => {
+                self.at = at;
+                self.wait_at_low_priority()?;
+                return Ok(true);
+            }
+            (OptionPlace::Drop, "FILESTREAM_ON") => self.index_place()?,
+            _ => return Ok(false),
+        }
+        self.refuse(written);
+        Ok(true)
+    }
+
+    /// Parses a file group or a partition scheme with its columns.
+    fn index_place(&mut self) -> Parsed<()> {
+        if matches!(self.kind(), Some(TokenKind::Text { .. })) {
+            return self.literal_text().map(drop);
+        }
+        let name = self.group_name()?;
+        if self.is_symbol("(") {
+            self.scheme_columns(name)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the word of a hash index. The statement is refused when it runs.
+    pub(crate) fn hash_index(&mut self) {
+        if self.is_word(Keyword::Hash)
+            && (self.is_symbol_ahead(1, "(") || self.is_word_ahead(1, Keyword::With))
+        {
+            self.advance();
+            self.refuse("A hash index");
+        }
     }
 
     /// Parses the value of an option that has an effect.
@@ -318,7 +426,17 @@ impl Parser<'_> {
             }
             "PAD_INDEX" => settings.pad_index = Some(self.on_or_off()?),
             "DROP_EXISTING" => settings.drop_existing = self.on_or_off()?,
-            "IGNORE_DUP_KEY" => settings.ignore_dup_key = Some(self.on_or_off()?),
+            "IGNORE_DUP_KEY" => {
+                settings.ignore_dup_key = Some(self.on_or_off()?);
+                if self.accept_symbol("(") {
+                    self.expect_bare("SUPPRESS_MESSAGES")?;
+                    self.expect_symbol("=")?;
+                    if self.on_or_off()? {
+                        self.refuse("SUPPRESS_MESSAGES = ON");
+                    }
+                    self.expect_symbol(")")?;
+                }
+            }
             "DATA_COMPRESSION" => {
                 settings.compression = Some(match self.any_word()?.as_str() {
                     "NONE" => DataCompression::None,
@@ -330,37 +448,26 @@ impl Parser<'_> {
                 });
                 // All partitions of a table or index are compressed alike.
                 if self.is_word(Keyword::On) && self.is_word_ahead(1, Keyword::Partitions) {
-                    let what = "DATA_COMPRESSION … ON PARTITIONS";
-                    return Err(SqlError::unsupported(what).at_line(line));
+                    self.refused_clause("on_partitions", "DATA_COMPRESSION … ON PARTITIONS")?;
                 }
             }
-            "XML_COMPRESSION" => {
+            // XML_COMPRESSION.
+            _ => {
                 if self.on_or_off()? {
-                    return Err(SqlError::unsupported("XML_COMPRESSION = ON").at_line(line));
+                    self.refuse("XML_COMPRESSION = ON");
+                }
+                if self.is_word(Keyword::On) && self.is_word_ahead(1, Keyword::Partitions) {
+                    self.clause("on_partitions")?;
                 }
             }
-            _ => return Err(SqlError::unsupported("SYSTEM_VERSIONING").at_line(line)),
         }
         Ok(())
     }
 
     /// Parses `WAIT_AT_LOW_PRIORITY (MAX_DURATION = n MINUTES, ABORT_AFTER_WAIT = NONE)`. It has no effect: nobody
     /// waits for an index here.
-    fn wait_at_low_priority(&mut self) -> Parsed<()> {
-        self.expect_bare("WAIT_AT_LOW_PRIORITY")?;
-        self.expect_symbol("(")?;
-        self.expect_bare("MAX_DURATION")?;
-        self.expect_symbol("=")?;
-        self.unsigned()?;
-        self.accept_word(Keyword::Minutes);
-        self.expect_symbol(",")?;
-        self.expect_bare("ABORT_AFTER_WAIT")?;
-        self.expect_symbol("=")?;
-        let known = ["NONE", "SELF", "BLOCKERS"].iter().any(|word| self.accept_bare(word));
-        if !known {
-            return Err(self.unexpected());
-        }
-        self.expect_symbol(")")
+    pub(crate) fn wait_at_low_priority(&mut self) -> Parsed<()> {
+        self.clause("low_priority")
     }
 
     fn on_or_off(&mut self) -> Parsed<bool> {
@@ -369,6 +476,14 @@ impl Parser<'_> {
         }
         self.expect_word(Keyword::Off).map(|()| false)
     }
+}
+
+/// Makes error 10638.
+fn nothing_to_resume(verb: &str, index: &str, table: &str) -> SqlError {
+    let text = format!(
+        "ALTER INDEX '{verb}' failed. There is no pending resumable index operation for the index '{index}' on '{table}'."
+    );
+    SqlError::new(10638, 16, 2, text)
 }
 
 fn not_recognized(option: &str, statement: &str) -> SqlError {

@@ -8,6 +8,7 @@ mod administration;
 mod bulk;
 mod bulk_file;
 mod change;
+mod condition;
 mod create_database;
 mod cursor;
 mod database_file;
@@ -16,14 +17,15 @@ mod ddl;
 mod dml;
 mod expression;
 mod for_clause;
+mod grammar;
 mod grouping;
 mod hints;
 mod index;
+mod json;
 mod label;
 mod merge;
 mod module;
 mod name;
-mod object_kinds;
 mod odbc_escape;
 mod partition;
 mod permission;
@@ -88,7 +90,7 @@ pub fn parse_expression(text: &str) -> Parsed<Expr> {
     let mut parser = Parser::new(text, true)?;
     let expr = parser.condition()?;
     parser.expect_end()?;
-    Ok(expr)
+    parser.served(expr)
 }
 
 /// Parses the parameter list of sp_executesql: `@a int, @b nvarchar(10) = N'x' OUTPUT`.
@@ -99,7 +101,7 @@ pub fn parse_declarations(text: &str) -> Parsed<Vec<Declaration>> {
     }
     let declarations = parser.declarations()?;
     parser.expect_end()?;
-    Ok(declarations)
+    parser.served(declarations)
 }
 
 /// Parses a one- to three-part name from the text of OBJECT_ID and of procedures. Errors: 117 for more parts.
@@ -156,6 +158,8 @@ pub(crate) struct Parser<'a> {
     table: ObjectName,
     /// The indexes among those columns.
     inline_indexes: Vec<CreateIndex>,
+    /// The first part of the statement that is being read that this server does not have.
+    refused: Option<SqlError>,
     /// The name of this server, with which a name of four parts may begin.
     server: Option<&'a str>,
 }
@@ -177,6 +181,7 @@ impl<'a> Parser<'a> {
             labels: Labels::default(),
             table: ObjectName::default(),
             inline_indexes: Vec::new(),
+            refused: None,
             server: None,
         })
     }
@@ -317,6 +322,28 @@ impl<'a> Parser<'a> {
             _ => errors::SYNTAX.with([self.text.get(token.start..token.end).unwrap_or_default()]),
         };
         error.at_line(token.line)
+    }
+
+    /// Notes that the statement that is being read has a part that this server does not have. It is read to its end, and
+    /// refused by the name of the part when it runs. Error then: 40515.
+    pub(crate) fn refuse(&mut self, what: &str) {
+        let line = self.line();
+        self.refused.get_or_insert_with(|| SqlError::unsupported(what).at_line(line));
+    }
+
+    /// Returns what was read, unless a part of it is refused.
+    fn served<T>(&mut self, read: T) -> Parsed<T> {
+        self.refused.take().map_or(Ok(read), Err)
+    }
+
+    /// Runs `parse` for a part that may turn out to be another one.
+    pub(crate) fn tried<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let (depth, levels, height, sources) = (self.depth, self.levels, self.height, self.sources);
+        let result = parse(self);
+        if result.is_err() {
+            (self.depth, self.levels, self.height, self.sources) = (depth, levels, height, sources);
+        }
+        result
     }
 
     /// Notes a variable that is declared. Errors: 134 if one of that name is already.

@@ -8,6 +8,7 @@ use crate::ast::{
 use crate::expression::{Expr, Literal};
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
+use crate::query::{Query, Select};
 use crate::sql_error::SqlError;
 
 /// The first words of what describes a sequence.
@@ -54,7 +55,8 @@ impl Parser<'_> {
             if mode == CreateMode::CreateOrAlter {
                 return Err(self.unexpected());
             }
-            return Err(self.other_object(verb, &word).at_line(self.line()));
+            let line = self.line();
+            return Err(self.other_object(verb, &word).at_line(line));
         }
         let first = self.tokens.iter().take(start).all(|token| token.kind == TokenKind::Symbol(";"));
         if !first {
@@ -73,6 +75,9 @@ impl Parser<'_> {
         let word = self.any_word()?;
         let first = self.tokens.get(start).map_or(0, |token| token.start);
         let name = self.local_name()?;
+        if matches!(word.as_str(), "PROC" | "PROCEDURE") && self.procedure_number(&name)?.is_some() {
+            self.refuse("CREATE PROCEDURE … ;number");
+        }
         let body = match word.as_str() {
             "VIEW" => self.view()?,
             "FUNCTION" => self.function_definition()?,
@@ -113,8 +118,13 @@ impl Parser<'_> {
             }
         }
         self.module_options(&["ENCRYPTION", "RECOMPILE", "SCHEMABINDING"], true)?;
-        self.accept_words(&[Keyword::For, Keyword::Replication]);
+        if self.accept_words(&[Keyword::For, Keyword::Replication]) {
+            self.refuse("CREATE PROCEDURE … FOR REPLICATION");
+        }
         self.expect_word(Keyword::As)?;
+        if self.external_body("external_method", "CREATE PROCEDURE … EXTERNAL NAME")? {
+            return Ok(ModuleBody::Procedure { parameters, statements: Vec::new() });
+        }
         Ok(ModuleBody::Procedure { parameters, statements: self.body()? })
     }
 
@@ -122,6 +132,9 @@ impl Parser<'_> {
         let parameters = self.parameters()?;
         self.expect_word(Keyword::Returns)?;
         if self.accept_word(Keyword::Table) {
+            if self.is_symbol("(") {
+                return self.external_table_function(parameters);
+            }
             self.function_options()?;
             self.expect_word(Keyword::Return)?;
             return Ok(ModuleBody::InlineFunction { parameters, query: Box::new(self.query()?) });
@@ -136,7 +149,42 @@ impl Parser<'_> {
         }
         let returns = self.declared_type(1)?;
         self.function_options()?;
+        if self.external_body("external_method", "CREATE FUNCTION … EXTERNAL NAME")? {
+            return Ok(ModuleBody::ScalarFunction { parameters, returns, statements: Vec::new() });
+        }
         Ok(ModuleBody::ScalarFunction { parameters, returns, statements: self.function_block()? })
+    }
+
+    /// Parses `(name type, …) … EXTERNAL NAME …`, behind RETURNS TABLE.
+    fn external_table_function(&mut self, parameters: Vec<Declaration>) -> Parsed<ModuleBody> {
+        self.clause("external_columns")?;
+        self.function_options()?;
+        if self.accept_word(Keyword::Order) {
+            self.ordered_columns()?;
+            self.accept_word(Keyword::As);
+        }
+        if !self.external_body("external_method", "CREATE FUNCTION … EXTERNAL NAME")? {
+            return Err(self.unexpected());
+        }
+        let query = Box::new(Query::select(Select::default()));
+        Ok(ModuleBody::InlineFunction { parameters, query })
+    }
+
+    /// Parses `EXTERNAL NAME assembly.class.method` in the place of a body, if it stands there. The statement is refused when it runs.
+    pub(crate) fn external_body(&mut self, rule: &str, what: &str) -> Parsed<bool> {
+        let found = self.is_word(Keyword::External);
+        if found {
+            self.refused_clause(rule, what)?;
+        }
+        Ok(found)
+    }
+
+    /// Parses `EXECUTE AS CALLER | SELF | OWNER | 'user'`.
+    pub(crate) fn module_executor(&mut self) -> Parsed<()> {
+        self.advance();
+        self.expect_word(Keyword::As)?;
+        let known = ["CALLER", "SELF", "OWNER"].iter().any(|word| self.accept_bare(word));
+        if known { Ok(()) } else { self.literal_text().map(drop) }
     }
 
     /// Parses `(@a int = 1, …)`.
@@ -156,12 +204,10 @@ impl Parser<'_> {
             return Ok(());
         }
         loop {
-            if executes_as && (self.accept_word(Keyword::Execute) || self.accept_word(Keyword::Exec)) {
-                self.expect_word(Keyword::As)?;
-                let known = ["CALLER", "SELF", "OWNER"].iter().any(|word| self.accept_bare(word));
-                if !known {
-                    self.literal_text()?;
-                }
+            if executes_as && (self.is_word(Keyword::Execute) || self.is_word(Keyword::Exec)) {
+                self.module_executor()?;
+            } else if executes_as && self.accept_bare("NATIVE_COMPILATION") {
+                self.refuse("NATIVE_COMPILATION");
             } else if known.contains(&"INLINE") && self.accept_bare("INLINE") {
                 self.expect_symbol("=")?;
                 self.switch()?;
@@ -188,6 +234,11 @@ impl Parser<'_> {
         let unexpected = self.unexpected();
         match self.is_word(Keyword::Begin).then(|| self.statement()).transpose()? {
             Some(block @ Statement { kind: StatementKind::Block(_), .. }) => Ok(vec![block]),
+            // BEGIN ATOMIC.
+            Some(Statement { kind: StatementKind::Unsupported(refused), .. }) => {
+                self.refused.get_or_insert(*refused);
+                Ok(Vec::new())
+            }
             _ => Err(unexpected),
         }
     }

@@ -122,8 +122,11 @@ impl Parser<'_> {
         self.expect_word(Keyword::To)?;
         let target = self.local_name()?;
         let to = self.partition_number()?;
-        if self.is_word(Keyword::With) {
-            return Err(SqlError::unsupported("SWITCH … WITH").at_line(self.line()));
+        if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
+            self.refuse("SWITCH … WITH");
+            self.at += 2;
+            self.wait_at_low_priority()?;
+            self.expect_symbol(")")?;
         }
         Ok(AlterAction::SwitchRows(Box::new(SwitchRows { from, target, to })))
     }
@@ -174,8 +177,9 @@ impl Parser<'_> {
             LockEscalation::Auto
         } else if self.accept_word(Keyword::Table) {
             LockEscalation::Table
-        } else if self.is_word(Keyword::Disable) {
-            return Err(SqlError::unsupported("LOCK_ESCALATION = DISABLE").at_line(self.line()));
+        } else if self.accept_word(Keyword::Disable) {
+            self.refuse("LOCK_ESCALATION = DISABLE");
+            LockEscalation::Table
         } else {
             return Err(self.unexpected());
         };

@@ -1,13 +1,12 @@
 //! Queries: WITH, set operators, SELECT, FROM, ORDER BY, OFFSET.
 
-use super::expression::xml_method;
 use super::grouping::name_windows;
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr, Literal};
 use crate::keywords::Keyword;
 use crate::lexer::{TokenKind, name};
-use crate::names::same_name;
+use crate::names::{ObjectName, same_name};
 use crate::query::{
     CommonTable, JoinKind, JsonColumn, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
     TableSource, Top,
@@ -26,6 +25,16 @@ impl Parser<'_> {
 
     pub(crate) fn common_tables(&mut self) -> Parsed<Vec<CommonTable>> {
         let mut tables = Vec::new();
+        for (word, rule) in [("XMLNAMESPACES", "xml_namespaces"), ("CHANGE_TRACKING_CONTEXT", "one")] {
+            if self.is_bare_ahead(0, word) && self.is_symbol_ahead(1, "(") {
+                self.refuse(&format!("WITH {word}"));
+                self.advance();
+                self.clause(rule)?;
+                if !self.accept_symbol(",") {
+                    return Ok(tables);
+                }
+            }
+        }
         loop {
             let name = self.name()?;
             let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
@@ -61,6 +70,9 @@ impl Parser<'_> {
                     self.expect_word(Keyword::Only)?;
                 }
             }
+        }
+        while self.accept_word(Keyword::Compute) {
+            self.refused_clause("compute", "COMPUTE")?;
         }
         query.for_clause = self.for_clause()?.map(Box::new);
         self.accept_words(&[Keyword::For, Keyword::Browse]);
@@ -144,8 +156,8 @@ impl Parser<'_> {
             select.filter = Some(self.condition()?);
         }
         if self.accept_words(&[Keyword::Group, Keyword::By]) {
-            if self.is_word(Keyword::All) {
-                return Err(SqlError::unsupported("GROUP BY ALL").at_line(self.line()));
+            if self.accept_word(Keyword::All) {
+                self.refuse("GROUP BY ALL");
             }
             self.group_by(&mut select)?;
         }
@@ -192,11 +204,16 @@ impl Parser<'_> {
                 _ => return Err(self.unexpected()),
             }
         };
-        Ok(Top {
+        let top = Top {
             count,
             percent: self.accept_word(Keyword::Percent),
             with_ties: self.accept_words(&[Keyword::With, Keyword::Ties]),
-        })
+        };
+        if self.is_word(Keyword::With) && self.is_bare_ahead(1, "APPROXIMATE") {
+            self.at += 2;
+            self.refuse("TOP … WITH APPROXIMATE");
+        }
+        Ok(top)
     }
 
     pub(crate) fn select_items(&mut self) -> Parsed<Vec<SelectItem>> {
@@ -376,6 +393,10 @@ impl Parser<'_> {
         loop {
             let name = self.name()?;
             let sql_type = self.sql_type(TypePlace::Declaration)?;
+            if self.accept_word(Keyword::Collate) {
+                self.refuse("COLLATE in OPENJSON … WITH");
+                self.name()?;
+            }
             let path = match self.kind().cloned() {
                 Some(TokenKind::Text { value, .. }) => {
                     self.advance();
@@ -407,19 +428,27 @@ impl Parser<'_> {
         if self.is_word(Keyword::Openrowset) && self.is_symbol_ahead(1, "(") {
             return self.rowset_source();
         }
+        if let Some(refused) = self.refused_source()? {
+            return Ok(refused);
+        }
         // The old spelling of the system's functions.
         self.accept_symbol("::");
         let name = self.table_name()?;
         if self.is_symbol(".") && self.is_word_ahead(1, Keyword::Nodes) {
-            return Err(xml_method("nodes").at_line(self.line()));
+            self.at += 2;
+            return self.nodes();
         }
-        if self.is_word(Keyword::For) && self.is_word_ahead(1, Keyword::SystemTime) {
-            return Err(SqlError::unsupported("FOR SYSTEM_TIME").at_line(self.line()));
+        if self.accept_words(&[Keyword::For, Keyword::SystemTime]) {
+            self.refused_clause("system_time", "FOR SYSTEM_TIME")?;
         }
+        if self.accept_words(&[Keyword::For, Keyword::Path]) {
+            self.refuse("FOR PATH of a graph");
+        }
+        self.table_sample()?;
         let old = if self.at_old_hints() { Some(self.source_hints()?) } else { None };
         if self.is_symbol("(") {
             if name.schema.is_some() && name.name == "nodes" {
-                return Err(xml_method("nodes").at_line(self.line()));
+                return self.nodes();
             }
             self.advance();
             let arguments = if self.is_symbol(")") { Vec::new() } else { self.table_arguments()? };
@@ -436,8 +465,50 @@ impl Parser<'_> {
             return self.turned(TableSource::Function { name, arguments, shape, alias, columns });
         }
         let alias = self.table_alias()?;
+        self.table_sample()?;
         let hints = old.unwrap_or_default().with(self.source_hints()?);
         self.turned(TableSource::Table { name, alias, hints })
+    }
+
+    /// Parses TABLESAMPLE, if it stands here. The statement is refused when it runs.
+    fn table_sample(&mut self) -> Parsed<()> {
+        if self.accept_word(Keyword::Tablesample) {
+            self.refused_clause("table_sample", "TABLESAMPLE")?;
+        }
+        Ok(())
+    }
+
+    /// Parses `(path) AS alias(column)` of the method nodes of xml. The statement is refused when it runs.
+    fn nodes(&mut self) -> Parsed<TableSource> {
+        self.refuse("The method nodes() of xml");
+        self.expect_symbol("(")?;
+        self.expression()?;
+        self.expect_symbol(")")?;
+        self.refused_alias()
+    }
+
+    /// Parses a source that this server does not have, if one begins here. The statement is refused when it runs.
+    fn refused_source(&mut self) -> Parsed<Option<TableSource>> {
+        let found = REFUSED_SOURCES.iter().find(|(word, _)| self.is_bare_ahead(0, word));
+        let Some((word, rule)) = found.filter(|_| self.is_symbol_ahead(1, "(")) else { return Ok(None) };
+        self.refuse(word);
+        self.advance();
+        self.clause(rule)?;
+        if self.accept_word(Keyword::With) {
+            let columns = if *word == "PREDICT" { "predict_columns" } else { "xml_columns" };
+            self.clause(columns)?;
+        }
+        self.refused_alias().map(Some)
+    }
+
+    /// Parses the alias of a source that is refused, and returns a source in its place.
+    fn refused_alias(&mut self) -> Parsed<TableSource> {
+        if self.table_alias()?.is_some() && self.is_symbol("(") {
+            self.names_in_parentheses()?;
+        }
+        let source =
+            TableSource::Table { name: ObjectName::default(), alias: None, hints: Default::default() };
+        self.turned(source)
     }
 
     /// Arguments of a table-valued function, among which DEFAULT may stand.
@@ -457,7 +528,11 @@ impl Parser<'_> {
     fn rowset_source(&mut self) -> Parsed<TableSource> {
         self.advance();
         self.expect_symbol("(")?;
+        let is_file = self.is_word(Keyword::Bulk);
         let rowset = Box::new(self.bulk_rowset()?);
+        if !is_file {
+            return self.refused_alias();
+        }
         let alias = self.table_alias()?.ok_or_else(|| {
             SqlError::new(
                 491,
@@ -559,6 +634,22 @@ impl Parser<'_> {
     }
 }
 
+/// Sources that this server does not have, and the rules for what follows their word.
+const REFUSED_SOURCES: &[(&str, &str)] = &[
+    ("AI_GENERATE_CHUNKS", "chunks"),
+    ("CHANGETABLE", "changed_rows"),
+    ("CONTAINSTABLE", "fulltext_table"),
+    ("FREETEXTTABLE", "fulltext_table"),
+    ("OPENDATASOURCE", "open_data_source"),
+    ("OPENQUERY", "open_query"),
+    ("OPENXML", "open_xml"),
+    ("PREDICT", "predict"),
+    ("SEMANTICKEYPHRASETABLE", "semantic_table"),
+    ("SEMANTICSIMILARITYDETAILSTABLE", "semantic_table"),
+    ("SEMANTICSIMILARITYTABLE", "semantic_table"),
+    ("VECTOR_SEARCH", "vector_search"),
+];
+
 /// Takes a text in ORDER BY that is an alias of the select list for the alias.
 fn name_aliases(body: &QueryBody, order_by: &mut [OrderItem]) {
     let mut body = body;
@@ -592,6 +683,7 @@ pub(crate) fn assignment_operator(symbol: &str) -> Option<Option<BinaryOperator>
         "&=" => Some(BinaryOperator::BitAnd),
         "|=" => Some(BinaryOperator::BitOr),
         "^=" => Some(BinaryOperator::BitXor),
+        "||=" => Some(BinaryOperator::Concatenate),
         _ => return None,
     })
 }

@@ -23,13 +23,15 @@ impl Parser<'_> {
                 let line = self.line();
                 self.advance();
                 let method = self.name()?;
+                if !self.is_symbol("(") {
+                    self.refuse("SET of a property");
+                    self.expect_symbol("=")?;
+                    self.expression()?;
+                    return Ok(StatementKind::Nothing);
+                }
                 if method == "modify" {
                     let value = self.modified(Expr::Variable(name.clone()));
-                    return Ok(match value {
-                        Ok(value) => StatementKind::SetVariable { name, value },
-                        Err(error) if error.number == 40515 => StatementKind::Unsupported(Box::new(error)),
-                        Err(error) => return Err(error),
-                    });
+                    return Ok(StatementKind::SetVariable { name, value: value? });
                 }
                 self.expect_symbol("(")?;
                 self.expressions()?;
@@ -99,13 +101,17 @@ impl Parser<'_> {
             self.note_declared(&name)?;
             self.advance();
             self.accept_word(Keyword::As);
-            if self.is_word(Keyword::Cursor) {
-                return Err(
-                    SqlError::unsupported("A cursor variable beside other variables").at_line(self.line())
-                );
-            }
-            let sql_type = self.declared_type(declarations.len() + 1)?;
+            let sql_type = if self.accept_word(Keyword::Cursor) {
+                self.refuse("A cursor parameter, or a cursor variable beside others");
+                self.accept_word(Keyword::Varying);
+                SqlType::Int
+            } else {
+                self.declared_type(declarations.len() + 1)?
+            };
             // Every parameter and variable may be NULL.
+            if self.accept_words(&[Keyword::Not, Keyword::Null]) {
+                self.refuse("NOT NULL of a variable or parameter");
+            }
             self.accept_word(Keyword::Null);
             let value = if self.accept_symbol("=") { Some(self.expression()?) } else { None };
             let output = self.accept_word(Keyword::Output) || self.accept_word(Keyword::Out);
@@ -124,10 +130,25 @@ impl Parser<'_> {
         }
         if self.accept_symbol("(") {
             let text = self.expression()?;
-            self.expect_symbol(")")?;
-            if self.is_word(Keyword::At) || self.is_word(Keyword::As) {
-                return Err(SqlError::unsupported("EXECUTE … AT or AS").at_line(self.line()));
+            if self.accept_symbol(",") {
+                self.refuse("EXECUTE of a text with arguments");
+                loop {
+                    self.argument()?;
+                    if !self.accept_symbol(",") {
+                        break;
+                    }
+                }
             }
+            self.expect_symbol(")")?;
+            if self.is_word(Keyword::As) {
+                self.refused_clause("executed_as", "EXECUTE … AS")?;
+            }
+            if self.accept_word(Keyword::At) {
+                self.refuse("EXECUTE … AT");
+                self.accept_bare("DATA_SOURCE");
+                self.name()?;
+            }
+            self.execute_options()?;
             return Ok(StatementKind::ExecuteText(text));
         }
         let mut status = None;
@@ -165,7 +186,7 @@ impl Parser<'_> {
                 }
             }
         }
-        self.accept_words(&[Keyword::With, Keyword::Recompile]);
+        self.execute_options()?;
         // Unlike that of a query, the server of a procedure is looked for when it is called.
         if let Some(server) = server {
             return Ok(StatementKind::Unsupported(Box::new(unknown_server(&server).at_line(line))));
@@ -176,9 +197,29 @@ impl Parser<'_> {
         Ok(StatementKind::Execute(Execute { status, procedure, named_by, arguments }))
     }
 
+    /// Parses `WITH RECOMPILE, RESULT SETS …`, or nothing.
+    fn execute_options(&mut self) -> Parsed<()> {
+        let is_option = self.is_word_ahead(1, Keyword::Recompile)
+            || self.is_bare_ahead(1, "RESULT") && self.is_word_ahead(2, Keyword::Sets);
+        if !(self.is_word(Keyword::With) && is_option) {
+            return Ok(());
+        }
+        self.advance();
+        loop {
+            if self.accept_bare("RESULT SETS") {
+                self.refused_clause("result_sets", "EXECUTE … WITH RESULT SETS")?;
+            } else {
+                self.expect_word(Keyword::Recompile)?;
+            }
+            if !self.accept_symbol(",") {
+                return Ok(());
+            }
+        }
+    }
+
     /// Parses `;number` behind a procedure. Every procedure has the number 1; of another there is an error to raise
     /// when it is called.
-    fn procedure_number(&mut self, procedure: &ObjectName) -> Parsed<Option<SqlError>> {
+    pub(crate) fn procedure_number(&mut self, procedure: &ObjectName) -> Parsed<Option<SqlError>> {
         if !(self.is_symbol(";") && matches!(self.kind_ahead(1), Some(TokenKind::Integer(_)))) {
             return Ok(None);
         }

@@ -29,19 +29,17 @@ impl Parser<'_> {
     pub(crate) fn alter_schema(&mut self) -> Parsed<StatementKind> {
         let schema = self.name()?;
         self.expect_bare("TRANSFER")?;
-        let line = self.line();
         if self.is_symbol_ahead(1, "::") {
             let class = self.any_word()?;
             self.expect_symbol("::")?;
             if class == "TYPE" {
-                return Err(SqlError::unsupported("ALTER SCHEMA … TRANSFER TYPE").at_line(line));
-            }
-            if class != "OBJECT" {
+                self.refuse("ALTER SCHEMA … TRANSFER TYPE");
+            } else if class != "OBJECT" {
                 return Err(self.unexpected());
             }
-        } else if self.is_bare_ahead(0, "XML") && self.is_bare_ahead(1, "SCHEMA") {
-            let what = "ALTER SCHEMA … TRANSFER XML SCHEMA COLLECTION";
-            return Err(SqlError::unsupported(what).at_line(line));
+        } else if self.accept_bare("XML SCHEMA COLLECTION") {
+            self.expect_symbol("::")?;
+            self.refuse("ALTER SCHEMA … TRANSFER XML SCHEMA COLLECTION");
         }
         Ok(StatementKind::TransferObject { schema, name: self.local_name()? })
     }

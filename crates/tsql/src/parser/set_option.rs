@@ -59,6 +59,12 @@ impl Parser<'_> {
         let (line, start) = (self.line(), self.start());
         let name = self.any_word()?;
         let written = self.text_since(start);
+        for (refused, rule) in [("OFFSETS", "offsets"), ("FIPS_FLAGGER", "fips_flagger")] {
+            if name == refused {
+                self.refused_clause(rule, &format!("SET {refused}"))?;
+                return Ok(StatementKind::Nothing);
+            }
+        }
         if name == "STATISTICS" {
             let names = self.switch_names("STATISTICS ", STATISTICS)?;
             return self.switched(names);

@@ -7,49 +7,9 @@ use crate::administration::Administration;
 use crate::ast::{ModuleWord, Statement, StatementKind};
 use crate::errors;
 use crate::keywords::Keyword;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::TokenKind;
 use crate::names::ObjectName;
 use crate::sql_error::SqlError;
-
-/// The words that cannot stand inside a statement that is skipped: they begin another, or end a block.
-const NEXT_STATEMENTS: &[Keyword] = &[
-    Keyword::Alter,
-    Keyword::Backup,
-    Keyword::Begin,
-    Keyword::Break,
-    Keyword::Close,
-    Keyword::Commit,
-    Keyword::Continue,
-    Keyword::Create,
-    Keyword::Dbcc,
-    Keyword::Deallocate,
-    Keyword::Declare,
-    Keyword::Delete,
-    Keyword::Drop,
-    Keyword::Else,
-    Keyword::End,
-    Keyword::Exec,
-    Keyword::Execute,
-    Keyword::Fetch,
-    Keyword::Goto,
-    Keyword::If,
-    Keyword::Insert,
-    Keyword::Kill,
-    Keyword::Merge,
-    Keyword::Open,
-    Keyword::Print,
-    Keyword::Raiserror,
-    Keyword::Return,
-    Keyword::Revoke,
-    Keyword::Rollback,
-    Keyword::Select,
-    Keyword::Throw,
-    Keyword::Truncate,
-    Keyword::Update,
-    Keyword::Use,
-    Keyword::Waitfor,
-    Keyword::While,
-];
 
 impl Parser<'_> {
     /// Parses all statements of a batch.
@@ -59,7 +19,8 @@ impl Parser<'_> {
         // A batch may begin with the name of a procedure, without EXEC.
         if self.at_bare_procedure() {
             let line = self.line();
-            statements.push(Statement { line, kind: self.execute_procedure(None)? });
+            let call = self.execute_procedure(None)?;
+            statements.push(Statement { line, kind: self.unless_refused(call, None) });
         }
         self.statements_into(&mut statements, &[])?;
         self.expect_end()?;
@@ -72,7 +33,8 @@ impl Parser<'_> {
             Some(TokenKind::Quoted(_)) | Some(TokenKind::Symbol(".")) => true,
             Some(TokenKind::Word(word)) => {
                 let other = self.is_word(Keyword::Throw) || word.eq_ignore_ascii_case("GO");
-                !(other || self.is_reserved() || self.at_trigger_switch() || self.at_label())
+                let statement = self.is_reserved() || self.at_trigger_switch() || self.at_unserved();
+                !(other || statement || self.at_label())
             }
             _ => false,
         }
@@ -86,7 +48,8 @@ impl Parser<'_> {
     ) -> Parsed<()> {
         loop {
             while self.accept_symbol(";") {}
-            if self.at_end() || ends.iter().any(|end| self.is_word(*end)) {
+            let ended = ends.iter().any(|end| self.is_word(*end)) && !self.at_unserved();
+            if self.at_end() || ended {
                 return Ok(());
             }
             statements.push(self.statement()?);
@@ -95,19 +58,23 @@ impl Parser<'_> {
 
     pub(crate) fn statement(&mut self) -> Parsed<Statement> {
         let line = self.line();
-        let start = self.at;
-        let kind = match self.nested(Self::statement_kind) {
-            Err(error) if self.may_be_skipped(start, &error) => {
-                self.skip_refused(start);
-                StatementKind::Unsupported(Box::new(error.at_line(line)))
-            }
-            other => other.map_err(|error| error.at_line(line))?,
-        };
+        let around = self.refused.take();
+        let read = self.nested(Self::statement_kind).map_err(|error| error.at_line(line))?;
+        let kind = self.unless_refused(read, around);
         if self.change.take().is_some() {
             return Err(misplaced_change().at_line(line));
         }
         while self.accept_symbol(";") {}
         Ok(Statement { line, kind })
+    }
+
+    /// Returns a statement that has been read, or its refusal if it has a part that this server does not have. `around` is that of
+    /// the statement that it stands in.
+    fn unless_refused(&mut self, read: StatementKind, around: Option<SqlError>) -> StatementKind {
+        match std::mem::replace(&mut self.refused, around) {
+            Some(refused) => StatementKind::Unsupported(Box::new(refused)),
+            None => read,
+        }
     }
 
     fn statement_kind(&mut self) -> Parsed<StatementKind> {
@@ -116,6 +83,9 @@ impl Parser<'_> {
         }
         if self.at_label() {
             return self.label();
+        }
+        if let Some(statement) = self.unserved()? {
+            return Ok(statement);
         }
         let Some(keyword) = self.keyword_ahead(0) else { return Err(self.unexpected()) };
         match keyword {
@@ -163,10 +133,14 @@ impl Parser<'_> {
             Keyword::Exec | Keyword::Execute => self.execute(),
             Keyword::Bulk => self.bulk_insert(),
             Keyword::Checkpoint => self.checkpoint(),
-            Keyword::Backup => self.backup(),
+            Keyword::Backup => self.served_or("backup", Self::backup),
             Keyword::Dbcc => self.dbcc(),
             Keyword::Waitfor => {
                 self.advance();
+                if self.is_symbol("(") {
+                    self.refused_clause("waited_for", "WAITFOR (…)")?;
+                    return Ok(StatementKind::Nothing);
+                }
                 if self.accept_bare("TIME") {
                     return Ok(StatementKind::WaitForTime(self.expression()?));
                 }
@@ -190,56 +164,12 @@ impl Parser<'_> {
             }
             Keyword::Kill => self.kill(),
             Keyword::Goto => self.go_to(),
-            Keyword::Restore | Keyword::Shutdown => Err(SqlError::unsupported(keyword.text())),
+            Keyword::Restore => {
+                self.refused_clause("restore", "RESTORE")?;
+                Ok(StatementKind::Nothing)
+            }
             Keyword::Enable | Keyword::Disable if self.at_trigger_switch() => self.switch_triggers(),
             _ => Err(self.unexpected()),
-        }
-    }
-
-    /// Returns true if a refused statement has a form whose end is known. It is then refused when it runs, which
-    /// may be never.
-    fn may_be_skipped(&self, start: usize, error: &SqlError) -> bool {
-        let heads = [
-            Keyword::Drop,
-            Keyword::Create,
-            Keyword::Alter,
-            Keyword::Backup,
-            Keyword::Restore,
-            Keyword::Kill,
-            Keyword::Shutdown,
-        ];
-        let head =
-            self.tokens.get(start).and_then(|token| token.keyword).is_some_and(|head| heads.contains(&head));
-        // A body of statements goes to the end of its batch.
-        head && matches!(error.number, 40515 | 3701)
-    }
-
-    /// Skips the rest of a refused statement: up to the word that begins the next one, or to what ends a block.
-    fn skip_refused(&mut self, start: usize) {
-        let keyword = |token: &Token| token.keyword;
-        let read = self.tokens.get(start..).unwrap_or_default();
-        let module = read.iter().take(5).any(|token| keyword(token) == Some(Keyword::Trigger))
-            && read.first().and_then(keyword) != Some(Keyword::Drop);
-        let open = |kind: &TokenKind| matches!(kind, TokenKind::Symbol("("));
-        let closed = |kind: &TokenKind| matches!(kind, TokenKind::Symbol(")"));
-        self.at = self.at.max(start + 1);
-        let read = self.tokens.get(start..self.at).unwrap_or_default();
-        let mut depth = read.iter().filter(|token| open(&token.kind)).count();
-        depth = depth.saturating_sub(read.iter().filter(|token| closed(&token.kind)).count());
-        while let Some(kind) = self.kind() {
-            depth += usize::from(open(kind));
-            depth = depth.saturating_sub(usize::from(closed(kind)));
-            let ends = match kind {
-                TokenKind::Symbol(symbol) => *symbol == ";",
-                TokenKind::Word(_) => {
-                    self.keyword_ahead(0).is_some_and(|word| NEXT_STATEMENTS.contains(&word))
-                }
-                _ => false,
-            };
-            if depth == 0 && ends && !module {
-                return;
-            }
-            self.advance();
         }
     }
 
@@ -318,8 +248,11 @@ impl Parser<'_> {
         if self.accept_word(Keyword::Try) {
             return self.try_catch();
         }
-        if self.is_word(Keyword::Distributed) {
-            return Err(SqlError::unsupported("BEGIN DISTRIBUTED TRANSACTION"));
+        if self.is_word(Keyword::Distributed)
+            && (self.is_word_ahead(1, Keyword::Tran) || self.is_word_ahead(1, Keyword::Transaction))
+        {
+            self.refuse("BEGIN DISTRIBUTED TRANSACTION");
+            self.advance();
         }
         if self.accept_word(Keyword::Tran) || self.accept_word(Keyword::Transaction) {
             let name = self.transaction_name()?;
@@ -329,6 +262,10 @@ impl Parser<'_> {
                 self.advance();
             }
             return Ok(StatementKind::BeginTransaction(name));
+        }
+        if self.is_bare_ahead(0, "ATOMIC") && self.is_word_ahead(1, Keyword::With) {
+            self.at += 2;
+            self.refused_clause("atomic_block", "BEGIN ATOMIC")?;
         }
         let mut statements = Vec::new();
         self.statements_into(&mut statements, &[Keyword::End])?;
@@ -449,9 +386,7 @@ impl Parser<'_> {
         self.advance();
         let line = self.line();
         let what = self.any_word()?;
-        if what == "DATABASE" {
-            self.refuse_other_database_objects("DROP")?;
-        }
+        let kind = self.at - 1;
         let if_exists = self.accept_words(&[Keyword::If, Keyword::Exists]);
         match what.as_str() {
             "TABLE" => Ok(StatementKind::DropTable { names: self.local_names()?, if_exists }),
@@ -468,14 +403,18 @@ impl Parser<'_> {
                     _ => ModuleWord::Procedure,
                 };
                 let names = self.local_names()?;
-                if kind == ModuleWord::Trigger && self.is_word(Keyword::On) {
-                    return Err(SqlError::unsupported("DROP TRIGGER … ON").at_line(self.line()));
+                if kind == ModuleWord::Trigger && self.accept_word(Keyword::On) {
+                    self.refuse("DROP TRIGGER … ON");
+                    self.trigger_scope()?;
                 }
                 Ok(StatementKind::DropModule { kind, names, if_exists })
             }
             "PARTITION" if !if_exists => self.drop_partition(),
             "TYPE" => Ok(StatementKind::DropType { name: self.local_name()?, if_exists }),
-            other => Err(self.other_object("DROP", other).at_line(line)),
+            other => {
+                self.at = kind;
+                Err(self.other_object("DROP", other).at_line(line))
+            }
         }
     }
 

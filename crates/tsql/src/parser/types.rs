@@ -47,6 +47,14 @@ impl Parser<'_> {
                 break;
             }
         }
+        if name.eq_ignore_ascii_case("xml") && self.accept_symbol("(") {
+            self.refuse("A schema collection of a type xml");
+            if !self.accept_bare("CONTENT") {
+                self.accept_bare("DOCUMENT");
+            }
+            self.local_name()?;
+            self.expect_symbol(")")?;
+        }
         let mut text = name.clone();
         let sized = self.is_symbol("(");
         if sized {
@@ -137,9 +145,6 @@ impl Parser<'_> {
         if name == text || name.parse::<SqlType>().is_err() {
             return SqlError::new(243, 16, 1, format!("Type {name} is not a defined system type."))
                 .at_line(line);
-        }
-        if name.eq_ignore_ascii_case("xml") {
-            return SqlError::unsupported("A schema collection of a type xml").at_line(line);
         }
         if let Err(ParseTypeError { reason: ParseTypeErrorReason::OutOfRange { value, max, .. }, .. }) =
             text.parse::<SqlType>()

@@ -1,16 +1,17 @@
 //! CREATE TYPE and DROP TYPE.
 
+use tds::SqlType;
+
+use super::index::OptionPlace;
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::ast::{CreateTable, StatementKind};
 use crate::keywords::Keyword;
-use crate::sql_error::SqlError;
 use crate::user_type::{CreateType, TypeBody};
 
 impl Parser<'_> {
     /// Parses the rest of CREATE TYPE.
     pub(crate) fn create_type(&mut self) -> Parsed<StatementKind> {
-        let line = self.line();
         let name = self.local_name()?;
         let body = if self.accept_word(Keyword::From) {
             let sql_type = self.sql_type(TypePlace::Declaration)?;
@@ -24,8 +25,9 @@ impl Parser<'_> {
         } else if self.accept_words(&[Keyword::As, Keyword::Table]) {
             self.table.clone_from(&name);
             let (columns, constraints) = self.table_body()?;
-            if self.is_word(Keyword::With) {
-                return Err(SqlError::unsupported("A memory-optimized table type").at_line(line));
+            if self.accept_word(Keyword::With) {
+                self.refuse("A memory-optimized table type");
+                self.index_settings(OptionPlace::SetTable)?;
             }
             let table = CreateTable {
                 name: name.clone(),
@@ -37,8 +39,8 @@ impl Parser<'_> {
                 scheme: None,
             };
             TypeBody::Table(table)
-        } else if self.is_word(Keyword::External) {
-            return Err(SqlError::unsupported("CREATE TYPE … EXTERNAL NAME").at_line(line));
+        } else if self.external_body("external_type", "CREATE TYPE … EXTERNAL NAME")? {
+            TypeBody::Alias { sql_type: SqlType::Int, nullable: true }
         } else {
             return Err(self.unexpected());
         };

@@ -468,7 +468,7 @@ fn added<'d>(
     definition.columns.iter().filter(|column| !before.columns.iter().any(|own| own.id == column.id))
 }
 
-fn no_column(action: &str, column: &str, table: &TableDefinition) -> SqlError {
+pub(super) fn no_column(action: &str, column: &str, table: &TableDefinition) -> SqlError {
     let text = format!(
         "ALTER TABLE {action} failed because column '{column}' does not exist in table '{}'.",
         table.name

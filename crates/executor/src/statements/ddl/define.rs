@@ -17,6 +17,7 @@ use crate::session::work::scopes;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::administration::permission;
 use crate::statements::ddl::alter_columns;
+use crate::statements::ddl::column_attribute;
 use crate::statements::ddl::constraint;
 use crate::statements::ddl::database;
 use crate::statements::ddl::declared_columns;
@@ -215,6 +216,10 @@ fn alter_table(
         AlterAction::SwitchRows(_) => Err(SqlError::internal("SWITCH without a target")),
         AlterAction::LockEscalation(escalation) => {
             definition.lock_escalation = *escalation;
+            redefine::redefine(session, &table, &definition)
+        }
+        AlterAction::SwitchAttribute { column, attribute, on } => {
+            column_attribute::switch(&mut definition, column, *attribute, *on)?;
             redefine::redefine(session, &table, &definition)
         }
         AlterAction::Rebuild(rebuild) => index::rebuild_table(session, &table, rebuild),

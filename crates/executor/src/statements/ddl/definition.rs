@@ -141,26 +141,15 @@ pub(crate) fn add_column(
         }
         None => None,
     };
-    let sparse_type = !matches!(
-        sql_type,
-        SqlType::Text | SqlType::NText | SqlType::Image | SqlType::RowVersion | SqlType::Udt { .. }
-    );
-    if clause.sparse && !(nullable && sparse_type && !clause.row_guid && default.is_none()) {
-        let text = format!(
-            "Cannot create the sparse column '{}' in the table '{}' because an option or data type specified is not valid. A sparse column must be nullable and cannot have the ROWGUIDCOL, IDENTITY, or FILESTREAM properties. A sparse column cannot be of the following data types: text, ntext, image, geometry, geography, or user-defined type.",
-            clause.name, table.name
-        );
-        return Err(SqlError::new(1731, 16, 1, text));
-    }
     if clause.row_guid {
         if sql_type != SqlType::UniqueIdentifier {
             return Err(SqlError::unsupported("ROWGUIDCOL of another type than uniqueidentifier"));
         }
         if table.columns.iter().any(|column| column.row_guid) {
-            return Err(SqlError::new(8196, 16, 1, "Duplicate column specified as ROWGUIDCOL."));
+            return Err(second_row_guid());
         }
     }
-    table.columns.push(ColumnDefinition {
+    let column = ColumnDefinition {
         id: table.next_column_id(),
         row_guid: clause.row_guid,
         name: clause.name.clone(),
@@ -188,11 +177,35 @@ pub(crate) fn add_column(
         alias: clause.alias.clone(),
         persisted: clause.persisted,
         sparse: clause.sparse,
-    });
+    };
+    check_sparse(&column, &table.name)?;
+    table.columns.push(column);
     for constraint in &clause.constraints {
         add_constraint(session, table, constraint, Some(&clause.name), frame)?;
     }
     Ok(())
+}
+
+/// Refuses a sparse column that cannot be one. Errors: 1731.
+pub(super) fn check_sparse(column: &ColumnDefinition, table: &str) -> Result<(), SqlError> {
+    let sparse_type = !matches!(
+        column.sql_type,
+        SqlType::Text | SqlType::NText | SqlType::Image | SqlType::RowVersion | SqlType::Udt { .. }
+    );
+    let plain = column.nullable && !column.row_guid && column.default.is_none();
+    if !column.sparse || plain && sparse_type && column.computed.is_none() {
+        return Ok(());
+    }
+    let text = format!(
+        "Cannot create the sparse column '{}' in the table '{table}' because an option or data type specified is not valid. A sparse column must be nullable and cannot have the ROWGUIDCOL, IDENTITY, or FILESTREAM properties. A sparse column cannot be of the following data types: text, ntext, image, geometry, geography, or user-defined type.",
+        column.name
+    );
+    Err(SqlError::new(1731, 16, 1, text))
+}
+
+/// Makes error 8196.
+pub(super) fn second_row_guid() -> SqlError {
+    SqlError::new(8196, 16, 1, "Duplicate column specified as ROWGUIDCOL.")
 }
 
 /// Returns the column of a condition that names no other.

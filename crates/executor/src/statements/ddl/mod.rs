@@ -2,6 +2,7 @@
 
 pub(crate) mod allowed_values;
 pub(crate) mod alter_columns;
+mod column_attribute;
 pub(crate) mod constraint;
 pub(crate) mod database;
 pub(crate) mod database_file;

@@ -188,6 +188,7 @@ impl Environment for SessionEnvironment<'_> {
         Ok(ScalarFunction {
             name: name.to_string(),
             parameters: Vec::new(),
+            defaults: Vec::new(),
             returns,
             kernel: Arc::new(kernel),
         })

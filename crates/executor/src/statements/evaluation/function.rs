@@ -64,12 +64,13 @@ pub(crate) fn scalar_function(
     let Some(ModuleBody::ScalarFunction { parameters, returns, .. }) = module.body()? else {
         return Err(unknown());
     };
+    let defaults = parameters.iter().map(|parameter| parameter.value.clone()).collect();
     let parameters = parameter_types(session, parameters)?;
     let returns = scalar_type(session, returns, 1)?;
     let name = module.definition.qualified_name();
     let runner = runner_of(session, module, frame)?;
     let kernel = move |arguments: &[Datum]| runner.run(arguments, Runner::value);
-    Ok(ScalarFunction { name, parameters, returns, kernel: Arc::new(kernel) })
+    Ok(ScalarFunction { name, parameters, defaults, returns, kernel: Arc::new(kernel) })
 }
 
 /// Finds a function that returns a table; `None` if the name is no function's.

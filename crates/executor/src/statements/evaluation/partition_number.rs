@@ -36,6 +36,7 @@ pub(crate) fn partition_function(
     Ok(ScalarFunction {
         name: format!("{PREFIX}.{database}.{}", function.name),
         parameters,
+        defaults: Vec::new(),
         returns: SqlType::Int,
         kernel: Arc::new(kernel),
     })

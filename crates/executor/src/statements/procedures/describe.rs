@@ -106,6 +106,7 @@ fn first_result(
                 None
             }
             StatementKind::Block(inner) => first_result(session, inner, frame)?,
+            StatementKind::Unsupported(error) => return Err(error.as_ref().clone()),
             StatementKind::TryCatch { tried, .. } => first_result(session, tried, frame)?,
             StatementKind::While { body, .. } => first_result(session, std::slice::from_ref(body), frame)?,
             StatementKind::If { then, otherwise, .. } => {
