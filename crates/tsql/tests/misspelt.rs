@@ -28,12 +28,15 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("swapped", "ROLLBACK", "an empty statement before it"),
     ("swapped", "CHECKPOINT", "an empty statement before it"),
     ("swapped", "RETURN", "an empty statement before it"),
+    ("swapped", "THROW", "an empty statement before it"),
     ("swapped", "END", "an empty statement before it"),
     ("swapped", "(", "parentheses around a value and its sign, or a condition and its NOT"),
     ("swapped", "-", "parentheses around a value and its sign"),
     ("swapped", "NOT", "parentheses around a condition and its NOT"),
     ("left out", ",", "hints of a table need none between them"),
     ("left out", "::", "the old spelling of the system's functions"),
+    ("left out", ".", "a part of a name that is empty"),
+    ("doubled", ".", "a part of a name that is empty"),
     ("left out", "AS", "optional before an alias, a type and the body of a function"),
     ("left out", "ASC", "the order anyway"),
     ("left out", "BOTH", "TRIM takes both ends anyway"),
@@ -42,13 +45,16 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("left out", "EXEC", "optional before the first procedure of a batch"),
     ("left out", "FAST_FORWARD", "a cursor goes forward anyway"),
     ("left out", "FROM", "optional in DELETE and FETCH"),
+    ("left out", "GLOBAL", "cursors are so anyway"),
     ("left out", "INTO", "optional in INSERT and MERGE"),
     ("left out", "LEFT", "ranges are so anyway"),
     ("left out", "MB", "the unit anyway"),
     ("left out", "NEXT", "FETCH takes the next row anyway"),
     ("left out", "NONCLUSTERED", "indexes are so anyway"),
+    ("left out", "NULL", "parameters are so anyway"),
     ("left out", "OUTER", "optional in joins"),
     ("left out", "PRIVILEGES", "optional behind ALL"),
+    ("left out", "REMOTE", "a join is planned anyway"),
     ("left out", "TRAN", "optional behind COMMIT and ROLLBACK"),
     ("left out", "TRANSACTION", "optional behind COMMIT and ROLLBACK"),
     ("left out", "WORK", "optional behind COMMIT and ROLLBACK"),
@@ -59,6 +65,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("swapped", "LOCAL", "options of a cursor are in any order"),
     ("swapped", "SPARSE", "attributes of a column are in any order"),
     ("swapped", "NULL", "attributes of a column are in any order"),
+    ("swapped", "ROWGUIDCOL", "attributes of a column are in any order"),
     ("swapped", "IDENTITY", "attributes of a column are in any order"),
     ("doubled", "FORCESEEK", "hints are a set"),
     ("doubled", "HOLDLOCK", "hints are a set"),
@@ -77,9 +84,17 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("doubled", "XLOCK", "hints are a set"),
 ];
 
-/// Names that are not looked up, so that they leave no trace: of indexes in hints and in UPDATE STATISTICS, and that of the
-/// transaction behind COMMIT.
-const UNTRACED: &[&str] = &["INDEX (", "INDEX(", "INDEX =", "UPDATE STATISTICS", "COMMIT TRAN"];
+/// Names that are not looked up, so that they leave no trace: of indexes in hints and in UPDATE STATISTICS, that of the
+/// transaction behind COMMIT, those before the columns of an INSERT, and the columns that order segments.
+const UNTRACED: &[&str] = &[
+    "INDEX (",
+    "INDEX(",
+    "INDEX =",
+    "UPDATE STATISTICS",
+    "COMMIT TRAN",
+    "INSERT INTO DBO.T (",
+    "COLUMNSTORE ORDER",
+];
 
 /// The batches of the scripts that this parser accepts.
 fn batches() -> Vec<String> {
