@@ -143,7 +143,7 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
     let signs: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).collect();
     let count = signs.iter().rposition(|byte| *byte != b'=').map_or(0, |at| at + 1);
     let padding = signs.len() - count;
-    if count % 4 == 1 || padding > 0 && (padding > 2 || (count + padding) % 4 != 0) {
+    if count % 4 == 1 || padding > 0 && (padding > 2 || !(count + padding).is_multiple_of(4)) {
         return None;
     }
     let mut bytes = Vec::with_capacity(count * 3 / 4);

@@ -29,23 +29,13 @@ impl Parser<'_> {
             }
             false
         };
-        let mut events = TriggerEvents::default();
-        if wide {
-            self.clause("ddl_events")?;
-        }
-        while !wide {
-            if self.accept_word(Keyword::Insert) {
-                events.insert = true;
-            } else if self.accept_word(Keyword::Update) {
-                events.update = true;
-            } else {
-                self.expect_word(Keyword::Delete)?;
-                events.delete = true;
+        let events = match wide {
+            true => {
+                self.clause("ddl_events")?;
+                TriggerEvents::default()
             }
-            if !self.accept_symbol(",") {
-                break;
-            }
-        }
+            false => self.trigger_events()?,
+        };
         self.accept_words(&[Keyword::With, Keyword::Append]);
         self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication]);
         self.expect_word(Keyword::As)?;
@@ -57,6 +47,24 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         Ok(ModuleBody::Trigger { table, instead, events, statements })
+    }
+
+    /// Parses `INSERT, UPDATE, DELETE`.
+    fn trigger_events(&mut self) -> Parsed<TriggerEvents> {
+        let mut events = TriggerEvents::default();
+        loop {
+            if self.accept_word(Keyword::Insert) {
+                events.insert = true;
+            } else if self.accept_word(Keyword::Update) {
+                events.update = true;
+            } else {
+                self.expect_word(Keyword::Delete)?;
+                events.delete = true;
+            }
+            if !self.accept_symbol(",") {
+                return Ok(events);
+            }
+        }
     }
 
     /// Parses `option, …` of a trigger. ENCRYPTION and SCHEMABINDING hide and guard the text; neither changes what it does.
