@@ -52,6 +52,7 @@ LAYERS = {
         "insert_bulk",
         "mapping_page",
         "plan",
+        "splice",
         "row_order",
     ],
     "formats": [

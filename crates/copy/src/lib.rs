@@ -56,6 +56,7 @@ mod server_source;
 mod server_write;
 mod source;
 mod spec;
+mod splicing;
 mod table_copy;
 mod tables_copy;
 mod transformation;
@@ -94,7 +95,7 @@ pub use server::{server_tables, table_name};
 pub use server_destination::ServerDestination;
 pub use server_source::{ServerRows, ServerSource};
 pub use server_write::{Resume, ServerWrite};
-pub use source::{Description, NewColumns, ReadForm, Repeat, Source};
+pub use source::{Description, NewColumns, ReadForm, Repeat, Source, Undecoded};
 pub use spec::{
     DatabaseRead, DatabaseTarget, DestinationSpec, Ends, FileRead, FileTarget, LookupEnd, Record, Recorded,
     RefusalsSpec, RowsSpec, ServerRead, ServerTarget, SheetRead, SourceSpec, Spec, TablesSpec, Voice,

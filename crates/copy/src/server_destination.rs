@@ -20,7 +20,8 @@ use crate::{
     new_table::{self, Creation, NewTable},
     row_stream::RowStream,
     server_write::ServerWrite,
-    source::{ReadForm, Repeat, Source},
+    source::{ReadForm, Repeat, Source, Undecoded},
+    splicing::Splicing,
     watch::Control,
 };
 
@@ -50,6 +51,8 @@ struct Ready {
     ledger: Option<Ledger>,
     /// The keys and indexes that are created behind the rows.
     shape: Option<TableShape>,
+    /// The rows as the source sends them.
+    undecoded: Undecoded,
 }
 
 impl ServerDestination {
@@ -391,7 +394,9 @@ impl ServerDestination {
             prepared.rows_before = ledger.rows_before();
             prepared.refused_before = ledger.refused_before();
         }
+        let mut undecoded = Undecoded::OfNoServer;
         if !prepared.is_done {
+            undecoded = source.undecoded(form)?;
             let is_alone = self.is_made || self.write.sole_writer;
             let mut load = TableLoad::new(table, way.clone(), ledger.as_ref()).alone(is_alone);
             let looked = self.run(&mut |client| load.look(client).map(drop));
@@ -411,8 +416,9 @@ impl ServerDestination {
             match plan {
                 Ok(plan) => {
                     let writers = self.write.writers_choice(&plan);
+                    let splicing = Splicing::of(&undecoded, &plan, self.needs_values(ledger.as_ref()));
                     let others = plan.choices.into_iter().filter(|choice| choice.setting != "writers");
-                    prepared.plan.extend(others.chain([writers]));
+                    prepared.plan.extend(others.chain(splicing.choice()).chain([writers]));
                 }
                 Err(error) => return Err(self.unfit(source, error)),
             }
@@ -420,7 +426,7 @@ impl ServerDestination {
         let required = target.columns.iter().map(|column| &column.column);
         let required =
             required.filter(|column| !column.flags.is_nullable()).map(|column| column.name.clone());
-        self.ready = Some(Ready { required: required.collect(), options, way, ledger, shape });
+        self.ready = Some(Ready { required: required.collect(), options, way, ledger, shape, undecoded });
         Ok(())
     }
 
@@ -462,6 +468,11 @@ impl ServerDestination {
             let described = self.run(&mut |client| client.describe(&target)).map_err(failed)?;
             plan.rows_before = Some(described.rows);
         }
+        let by_value = match control.tolerance {
+            Some(_) => Some("refused rows are shown by their values"),
+            None => self.needs_values(ledger.as_ref()),
+        };
+        Splicing::of(&ready.undecoded, &plan, by_value).begin(&mut plan);
         let skipped = Arc::new(AtomicU64::new(0));
         let rows = match &self.write.action {
             Some(action) => {
@@ -554,6 +565,15 @@ impl ServerDestination {
             actions,
             notes,
         })
+    }
+
+    /// Returns why the rows must be decoded, whatever their columns are.
+    fn needs_values(&self, ledger: Option<&Ledger>) -> Option<&'static str> {
+        match (&self.write.action, ledger) {
+            (Some(_), _) => Some("each says what becomes of it"),
+            (None, Some(ledger)) if ledger.has_lanes() => Some("they went to writers by partition before"),
+            (None, _) => None,
+        }
     }
 
     /// Drops the table that this copy made, if nothing is in it.

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use arrow::datatypes::{Schema, SchemaRef};
 use load::{
     Beginning, Client, KeyOrder, SourceBatch, SourceIdentity, TableName, TableShape, Waited,
-    read::{ParallelRead, ReadOptions, RowSource, SplitPlan},
+    read::{ParallelRead, ReadOptions, RowGate, RowSource, SplitPlan},
 };
-use rows::{Form, mapping::note_of_offsets};
+use rows::{Form, is_spliced, mapping::note_of_offsets};
+use tds::Column;
 
 use crate::{
     endpoint::SqlServerEndpoint,
     error::CopyError,
     row_stream::{BoxError, RowStream},
     rowversions::{with_schema, without_rowversions},
-    source::{Description, ReadForm, Repeat, Source},
+    source::{Description, ReadForm, Repeat, Source, Undecoded},
 };
 
 /// The rows to read: a table or a query.
@@ -33,10 +34,16 @@ pub struct ServerSource {
     options: ReadOptions,
     /// The read that has described the source and has not been handed out.
     started: Option<(bool, Started)>,
+    /// Refused rows are shown by their values.
+    shows_rows: bool,
 }
 
 struct Started {
     read: ParallelRead,
+    /// Decides whether rows are decoded.
+    gate: RowGate,
+    /// The columns of the answer.
+    columns: Vec<Column>,
     schema: SchemaRef,
     count: Option<u64>,
     /// The columns of a unique key in whose order rows come, with "descending".
@@ -68,7 +75,7 @@ impl ServerSource {
                 )));
             }
         };
-        Ok(Self { endpoint, rows, options, started: None })
+        Ok(Self { endpoint, rows, options, started: None, shows_rows: false })
     }
 
     /// Returns the table or query that is read.
@@ -107,8 +114,8 @@ impl ServerSource {
             .map_err(|error| self.failed(error))?;
         let key = plan.unique_key().map(|(name, descending)| (name.to_owned(), descending)).collect();
         let notes = plan.to_string().lines().map(str::to_owned).collect();
-        let mut read =
-            ParallelRead::start_with(client, plan, &options).map_err(|error| self.failed(error))?;
+        let started = ParallelRead::start_undecided(client, plan, &options);
+        let (mut read, gate) = started.map_err(|error| self.failed(error))?;
         let columns = read.columns(None).map_err(|error| self.failed(error))?;
         let Waited::Ready((columns, schema)) = columns else {
             return Err(self.failed(load::Error::Cancelled));
@@ -119,7 +126,7 @@ impl ServerSource {
         // The catalogue knows better than a result what takes no NULL.
         let schema = match &described {
             Some(table) => {
-                let refined = table.refined(columns);
+                let refined = table.refined(columns.clone());
                 let fields =
                     schema.fields().iter().zip(&refined).map(|(field, column)| {
                         field.as_ref().clone().with_nullable(column.flags.is_nullable())
@@ -129,7 +136,7 @@ impl ServerSource {
             None => schema,
         };
         let count = described.filter(|table| !table.is_view).map(|table| table.rows);
-        Ok(Started { read, schema, count, key, notes })
+        Ok(Started { read, gate, columns, schema, count, key, notes })
     }
 
     /// Returns the read that is under way in this form, or a new one.
@@ -168,19 +175,34 @@ impl Source for ServerSource {
     fn open(&mut self, form: ReadForm) -> Result<RowStream, CopyError> {
         self.started(form)?;
         let name = self.name();
-        let Some((_, Started { mut read, schema, .. })) = self.started.take() else {
+        let Some((_, Started { mut read, gate, schema, .. })) = self.started.take() else {
             return Err(self.failed(load::Error::Cancelled));
         };
         let shown = without_rowversions(&schema);
         let of_batches = Arc::clone(&shown);
         let batches = std::iter::from_fn(move || {
+            // Unless the destination has decided otherwise.
+            gate.open(None);
             let batch = read.next_blocking()?;
             Some(match batch {
+                Ok(batch) if is_spliced(&batch) => Ok(SourceBatch::from(batch)),
                 Ok(batch) => with_schema(batch, &of_batches).map(SourceBatch::from).map_err(BoxError::from),
                 Err(error) => Err(CopyError::client(name.clone(), error).into()),
             })
         });
         Ok(RowStream { schema: shown, batches: Box::new(batches) })
+    }
+
+    fn undecoded(&mut self, form: ReadForm) -> Result<Undecoded, CopyError> {
+        if self.shows_rows {
+            return Ok(Undecoded::Never("refused rows are shown by their values"));
+        }
+        let Started { gate, columns, .. } = self.started(form)?;
+        Ok(Undecoded::Rows { columns: columns.clone(), gate: gate.clone() })
+    }
+
+    fn collect_unread(&mut self) {
+        self.shows_rows = true;
     }
 
     fn repeat(&mut self) -> Result<Repeat, CopyError> {

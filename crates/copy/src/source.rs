@@ -3,7 +3,8 @@
 use std::sync::{Arc, atomic::AtomicU64};
 
 use arrow::datatypes::SchemaRef;
-use load::{Choice, KeyOrder, SourceIdentity, TableShape};
+use load::{Choice, KeyOrder, SourceIdentity, TableShape, read::RowGate};
+use tds::Column;
 
 use crate::{error::CopyError, places::Places, row_stream::RowStream};
 
@@ -51,6 +52,23 @@ pub enum Repeat {
     No(String),
 }
 
+/// Rows that a server sends, before they are decoded.
+#[derive(Debug, Clone, Default)]
+pub enum Undecoded {
+    /// The source is no SQL Server.
+    #[default]
+    OfNoServer,
+    /// The rows must be decoded, for this reason.
+    Never(&'static str),
+    /// The rows may pass as they come.
+    Rows {
+        /// The columns of the answer.
+        columns: Vec<Column>,
+        /// Decides before the first row whether they do.
+        gate: RowGate,
+    },
+}
+
 /// Yields rows.
 pub trait Source: Send {
     /// Returns the name for messages, without secrets.
@@ -83,6 +101,15 @@ pub trait Source: Send {
     /// # Errors
     /// It cannot be reached, or not be read again.
     fn open(&mut self, form: ReadForm) -> Result<RowStream, CopyError>;
+
+    /// Returns the rows that [`open`](Self::open) in the same form yields, as the server sends them. They are decoded unless
+    /// the gate is opened otherwise.
+    ///
+    /// # Errors
+    /// The errors of [`describe`](Self::describe).
+    fn undecoded(&mut self, _form: ReadForm) -> Result<Undecoded, CopyError> {
+        Ok(Undecoded::OfNoServer)
+    }
 
     /// Checks whether another run of the copy meets the same rows in the same order.
     ///

@@ -11,7 +11,7 @@ use crate::{
     error::CopyError,
     places::Places,
     row_stream::{BoxError, RowStream},
-    source::{Description, ReadForm, Repeat, Source},
+    source::{Description, ReadForm, Repeat, Source, Undecoded},
     transformation::{Lookup, PreparedTransformation, TransformEngine, Transformation},
 };
 
@@ -96,6 +96,13 @@ impl Source for TransformedSource {
         let RowStream { schema, batches } = rows;
         let placed = Placed { batches, places, name, rows: 0, file: None };
         Ok(prepared.apply(RowStream { schema, batches: Box::new(placed) }))
+    }
+
+    fn undecoded(&mut self, _form: ReadForm) -> Result<Undecoded, CopyError> {
+        Ok(match self.inner.undecoded(Self::READ)? {
+            Undecoded::OfNoServer => Undecoded::OfNoServer,
+            Undecoded::Never(_) | Undecoded::Rows { .. } => Undecoded::Never("they are transformed"),
+        })
     }
 
     fn repeat(&mut self) -> Result<Repeat, CopyError> {

@@ -10,7 +10,7 @@ use arrow::{
     datatypes::{Schema, SchemaRef},
     record_batch::RecordBatch,
 };
-use rows::{Decoder, mapping::Form};
+use rows::{Decoder, RowDecodeError, Splice, Splicer, mapping::Form};
 use tds::{
     Column, ServerMessage,
     done::{Done, DoneStatus},
@@ -35,7 +35,7 @@ pub struct ResultStream<'c> {
     form: Form,
     batch_rows: usize,
     columns: Vec<Column>,
-    decoder: Option<Decoder>,
+    rows: Option<Rows>,
     schema: SchemaRef,
     state: State,
     /// Rows of the current result that have been handed on; `None` when the server has said how many there are.
@@ -44,6 +44,44 @@ pub struct ResultStream<'c> {
     started: Instant,
     bytes_before: u64,
     helpers_before: Duration,
+}
+
+/// The taker of the current result's rows.
+enum Rows {
+    Decoded(Box<Decoder>),
+    Spliced(Box<Splicer>),
+}
+
+impl Rows {
+    /// Takes the complete rows at the head of `bytes`, and returns the bytes of them.
+    fn take(&mut self, bytes: &[u8]) -> Result<usize, RowDecodeError> {
+        match self {
+            Self::Decoded(decoder) => decoder.decode(bytes),
+            Self::Spliced(splicer) => splicer.splice(bytes),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        match self {
+            Self::Decoded(decoder) => decoder.is_full(),
+            Self::Spliced(splicer) => splicer.is_full(),
+        }
+    }
+
+    fn buffered(&self) -> usize {
+        match self {
+            Self::Decoded(decoder) => decoder.rows_buffered(),
+            Self::Spliced(splicer) => splicer.rows_buffered(),
+        }
+    }
+
+    fn batch(&mut self) -> Result<RecordBatch, Error> {
+        let taken = match self {
+            Self::Decoded(decoder) => decoder.take_batch(),
+            Self::Spliced(splicer) => splicer.take_batch(),
+        };
+        taken.map_err(|error| Error::unexpected(DOING, error.to_string()))
+    }
 }
 
 enum State {
@@ -65,7 +103,7 @@ impl<'c> ResultStream<'c> {
             form,
             batch_rows: BATCH_ROWS,
             columns: Vec::new(),
-            decoder: None,
+            rows: None,
             schema: Arc::new(Schema::empty()),
             state: State::Rows,
             rows_seen: None,
@@ -81,10 +119,37 @@ impl<'c> ResultStream<'c> {
     /// Makes batches of this many rows (at least one); to be called before the first batch is read.
     pub fn with_batch_rows(mut self, batch_rows: usize) -> Result<Self, Error> {
         self.batch_rows = batch_rows.max(1);
-        if self.decoder.is_some() {
-            self.decoder = Some(self.decoder_for()?);
+        if self.rows.is_some() {
+            self.rows = Some(Rows::Decoded(Box::new(self.decoder_for()?)));
         }
         Ok(self)
+    }
+
+    /// Splices the rows of the current result instead of decoding them; to be called before the first batch is read.
+    /// `keeps_last`: the last row of each batch is kept.
+    ///
+    /// # Errors
+    /// The columns are others than the splice was decided for.
+    pub(crate) fn spliced(mut self, splice: &Splice, keeps_last: bool) -> Result<Self, Error> {
+        let made = splice.splicer(&self.columns).map_err(|columns| {
+            let what = columns.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            Error::unexpected(DOING, format!("other columns than before: {what}"))
+        });
+        let splicer = made?.with_batch_rows(self.batch_rows);
+        let splicer = if keeps_last { splicer.keeping_last_rows() } else { splicer };
+        self.rows = Some(Rows::Spliced(Box::new(splicer)));
+        Ok(self)
+    }
+
+    /// Decodes the last row of the batch that was returned last, if rows are spliced and it was kept.
+    ///
+    /// # Errors
+    /// Its values are malformed.
+    pub(crate) fn last_row(&self) -> Result<Option<RecordBatch>, Error> {
+        match &self.rows {
+            Some(Rows::Spliced(splicer)) => Ok(splicer.last_row()?),
+            _ => Ok(None),
+        }
     }
 
     /// Columns of the current result set; empty if the query gave none.
@@ -117,7 +182,7 @@ impl<'c> ResultStream<'c> {
 
     /// Moves to the next result set and skips unread rows of the current one. False if there is none.
     pub fn next_result(&mut self) -> Result<bool, Error> {
-        if matches!(self.state, State::Rows) && self.decoder.is_some() {
+        if matches!(self.state, State::Rows) && self.rows.is_some() {
             self.find_result()?;
         }
         match std::mem::replace(&mut self.state, State::End) {
@@ -125,7 +190,7 @@ impl<'c> ResultStream<'c> {
                 self.columns = columns;
                 let decoder = self.decoder_for()?;
                 self.schema = decoder.schema();
-                self.decoder = Some(decoder);
+                self.rows = Some(Rows::Decoded(Box::new(decoder)));
                 self.state = State::Rows;
                 self.rows_seen = Some(0);
                 Ok(true)
@@ -168,8 +233,8 @@ impl<'c> ResultStream<'c> {
             Some(Token::Row | Token::NbcRow) => return self.decode_rows(),
             token => token,
         };
-        let rest = match &mut self.decoder {
-            Some(decoder) if decoder.rows_buffered() > 0 => Some(self.taken()?),
+        let rest = match &self.rows {
+            Some(rows) if rows.buffered() > 0 => Some(self.taken()?),
             _ => None,
         };
         if let Some(Token::Done(done) | Token::DoneInProc(done) | Token::DoneProc(done)) = token {
@@ -189,13 +254,13 @@ impl<'c> ResultStream<'c> {
     }
 
     fn decode_rows(&mut self) -> Result<Step, Error> {
-        let Some(decoder) = &mut self.decoder else {
+        let Some(rows) = &mut self.rows else {
             return self.session.check(Err(Error::unexpected(DOING, "a row without columns")));
         };
         // After a bad row the connection is sound; the rest of the answer is cancelled when the stream is dropped.
-        let consumed = decoder.decode(self.session.rows())?;
+        let consumed = rows.take(self.session.rows())?;
         self.session.consume(consumed);
-        if decoder.is_full() {
+        if rows.is_full() {
             return self.taken().map(Step::Batch);
         }
         if consumed == 0 {
@@ -204,10 +269,10 @@ impl<'c> ResultStream<'c> {
         Ok(Step::More)
     }
 
-    /// Returns the decoded rows as a batch.
+    /// Returns the rows so far as a batch.
     fn taken(&mut self) -> Result<RecordBatch, Error> {
-        let Some(decoder) = &mut self.decoder else { return Err(Error::internal("rows without columns")) };
-        let batch = take(decoder)?;
+        let Some(rows) = &mut self.rows else { return Err(Error::internal("rows without columns")) };
+        let batch = rows.batch()?;
         if let Some(seen) = &mut self.rows_seen {
             *seen += batch.num_rows() as u64;
         }
@@ -256,10 +321,6 @@ enum Step {
     More,
     Batch(RecordBatch),
     Over,
-}
-
-fn take(decoder: &mut Decoder) -> Result<RecordBatch, Error> {
-    decoder.take_batch().map_err(|error| Error::unexpected(DOING, error.to_string()))
 }
 
 impl fmt::Debug for ResultStream<'_> {

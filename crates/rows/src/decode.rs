@@ -15,14 +15,14 @@ mod decimal;
 mod error;
 mod fixed;
 mod gather;
-mod plp;
+pub(crate) mod plp;
 mod strings;
 mod temporal;
 mod utf16;
 mod validity;
 pub(crate) mod variant;
 mod vectors;
-mod walk;
+pub(crate) mod walk;
 
 #[cfg(test)]
 mod tests;

@@ -8,19 +8,21 @@ mod block;
 mod chunks;
 mod fixed;
 mod frame;
+mod passed;
 mod shared;
 pub(crate) mod transcode;
 mod variable;
 
 use std::ops::Range;
 
-use arrow::buffer::NullBuffer;
+use arrow::buffer::{Buffer, NullBuffer};
 use tds::codec::PlpChunk;
 
 use block::{BLOCK_ROWS, Block, SLACK_BYTES};
 use chunks::Chunks;
 pub(crate) use fixed::{Fixed, FixedLane};
 pub(crate) use frame::Frame;
+pub(crate) use passed::{PassedRows, ROWS_TYPE};
 pub(crate) use shared::{SharedLane, cells_of};
 pub(crate) use variable::{Content, Offsets, VariableLane};
 
@@ -40,12 +42,24 @@ pub struct BoundBatch<'a> {
     rows: usize,
     /// Length in bytes of the row token and of all cells that are equally long in every row.
     constant_len: usize,
+    /// The rows, if they are in the form of the wire already. There are no lanes then.
+    passed: Option<PassedRows<'a>>,
 }
 
 impl<'a> BoundBatch<'a> {
     pub(crate) fn new(lanes: Vec<Lane<'a>>, rows: usize) -> Self {
         let constant_len = 1 + lanes.iter().filter_map(Lane::constant_len).sum::<usize>();
-        BoundBatch { lanes, rows, constant_len }
+        BoundBatch { lanes, rows, constant_len, passed: None }
+    }
+
+    /// Takes rows that are in the form of the wire already.
+    pub(crate) fn of_passed(passed: PassedRows<'a>, rows: usize) -> Self {
+        BoundBatch { lanes: Vec::new(), rows, constant_len: 0, passed: Some(passed) }
+    }
+
+    /// Returns the ROW tokens of `rows` without a copy, if the batch holds them in the form of the wire already.
+    pub fn shared(&self, rows: Range<usize>) -> Option<Buffer> {
+        self.passed.map(|passed| passed.shared(rows.start..rows.end.min(self.rows)))
     }
 
     /// Counts the rows.
@@ -55,6 +69,9 @@ impl<'a> BoundBatch<'a> {
 
     /// Appends the ROW tokens of `rows` to `out`. Rows past the end of the batch are left out.
     pub fn encode(&self, rows: Range<usize>, out: &mut Vec<u8>) {
+        if let Some(passed) = &self.passed {
+            return out.extend_from_slice(passed.bytes(rows.start..rows.end.min(self.rows)));
+        }
         if rows.len() <= FEW_ROWS {
             // To clear the scratch would take longer than to write them.
             return self.for_blocks(rows, |first, lengths| {
@@ -88,6 +105,9 @@ impl<'a> BoundBatch<'a> {
 
     /// Computes the bytes that [`encode`](Self::encode) appends.
     pub fn encoded_len(&self, rows: Range<usize>) -> usize {
+        if let Some(passed) = &self.passed {
+            return passed.len(rows.start..rows.end.min(self.rows));
+        }
         let mut total = 0;
         self.for_blocks(rows, |_, lengths| total += lengths.iter().sum::<usize>());
         total

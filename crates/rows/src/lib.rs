@@ -7,6 +7,7 @@
 //! | [`encode`](BoundBatch) | the columnar scatter: checked columns to ROW tokens |
 //! | [`insert_bulk`] | the text of `INSERT BULK` |
 //! | [`decode`] | the columnar gather: ROW tokens to columns |
+//! | [`Splice`], [`Splicer`] | rows of an answer to rows of a load, without decoding them |
 //! | [`foreign`](CheckedReader) | checks of batches that another library made |
 //! | [`RowOrder`] | whether rows come in an order |
 //! | [`text`], [`column_text`] | SQL Server's spellings of values, read and written |
@@ -28,6 +29,7 @@ pub mod mapping;
 mod mapping_page;
 mod plan;
 mod row_order;
+mod splice;
 pub mod text;
 
 pub use cast::{CastOptions, Refusal};
@@ -40,3 +42,4 @@ pub use mapping::Form;
 pub use mapping_page::markdown;
 pub use plan::{Mapping, Plan, PlanError, PlanNote};
 pub use row_order::RowOrder;
+pub use splice::{Splice, Splicer, Unspliced, is_spliced};

@@ -9,7 +9,7 @@ use tds::{Collation, Column, Length, SqlType, TypeInfo};
 
 use crate::cast::{Acceptance, Cast, CastOptions, Fault, Refusal, Target, Zone, accept};
 use crate::cell_error::{CellError, CellErrorReason};
-use crate::encode::BoundBatch;
+use crate::encode::{BoundBatch, PassedRows, ROWS_TYPE};
 use crate::mapping::{MappingError, declared_sql_type};
 
 /// Characters of a value that an error shows.
@@ -55,6 +55,8 @@ pub struct Plan {
     casts: Vec<(usize, Cast)>,
     options: CastOptions,
     notes: Vec<PlanNote>,
+    /// Batches hold whole rows in the form of the wire.
+    is_spliced: bool,
 }
 
 impl Plan {
@@ -127,6 +129,7 @@ impl Plan {
             casts: Vec::with_capacity(pairs.len()),
             options,
             notes: Vec::new(),
+            is_spliced: false,
         };
         for &(source_index, target_index) in pairs {
             let (field, column) = (source.field(source_index), &target[target_index]);
@@ -186,12 +189,37 @@ impl Plan {
         &self.notes
     }
 
+    /// Returns the plan for batches of a [`Splicer`](crate::Splicer), whose rows go out as they are.
+    #[must_use]
+    pub fn spliced(&self) -> Self {
+        Self { is_spliced: true, ..self.clone() }
+    }
+
+    /// Returns the options of the casts.
+    pub(crate) fn options(&self) -> &CastOptions {
+        &self.options
+    }
+
+    /// Returns for every column of the stream its source column and its target.
+    pub(crate) fn casts(&self) -> impl Iterator<Item = (usize, &Target)> + '_ {
+        self.casts.iter().map(|(index, cast)| (*index, &cast.target))
+    }
+
     /// Checks and converts every column of `batch`, before anything is written.
     ///
     /// # Errors
     /// The first value, column by column, that does not fit its target. `first_row` is the number of the batch's first row
     /// in the source, counted from 0; it is added to the row in the error.
     pub fn bind<'a>(&'a self, batch: &'a RecordBatch, first_row: u64) -> Result<BoundBatch<'a>, CellError> {
+        if self.is_spliced {
+            let rows = PassedRows::of(batch).ok_or_else(|| CellError {
+                row: first_row,
+                column: String::new(),
+                value: String::new(),
+                reason: CellErrorReason::SourceType { planned: ROWS_TYPE },
+            })?;
+            return Ok(BoundBatch::of_passed(rows, batch.num_rows()));
+        }
         let mut lanes = Vec::with_capacity(self.casts.len());
         for ((source_index, cast), column) in self.casts.iter().zip(&self.columns) {
             let fault = |index: usize, value: String, reason: CellErrorReason| CellError {

@@ -3,10 +3,12 @@
 use std::{
     collections::VecDeque,
     mem,
+    ops::Deref,
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
+use arrow::buffer::Buffer;
 use crossbeam_channel::{Receiver, Sender};
 use rows::{BoundBatch, CellError};
 
@@ -37,11 +39,30 @@ pub(super) enum Piece {
     ChunkStart { source: usize, lane: Option<usize>, first_row: u64 },
     /// Encoded rows, which end before `end_row`; what they were made from, if they may have to be sent again. Rows that were refused
     /// since the piece before are listed, also some behind `end_row`.
-    Rows { bytes: Vec<u8>, rows: u64, end_row: u64, source: Option<SourceBatch>, refused: Vec<u64> },
+    Rows { bytes: RowBytes, rows: u64, end_row: u64, source: Option<SourceBatch>, refused: Vec<u64> },
     /// The chunk has all its rows, which end before this one and took so many bytes of memory, and the last that were refused.
     ChunkEnd { end_row: u64, bytes: u64, refused: Vec<u64> },
     /// The load cannot go on behind what came before.
     Failed { source: usize, error: Error },
+}
+
+/// ROW tokens on their way to the socket.
+pub(super) enum RowBytes {
+    /// Encoded rows.
+    Encoded(Vec<u8>),
+    /// Rows that are sent from where their batch has them.
+    Shared(Buffer),
+}
+
+impl Deref for RowBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Encoded(bytes) => bytes,
+            Self::Shared(bytes) => bytes,
+        }
+    }
 }
 
 /// The time that a worker thread used.
@@ -254,7 +275,9 @@ impl Encoder<'_> {
 
     /// Encodes the first `rows` of the batch.
     fn encode_bound(&mut self, batch: &SourceBatch, bound: &BoundBatch<'_>, rows: usize) -> Result<(), Stop> {
-        let step = rows_of(PIECE_BYTES, bound);
+        // Spliced rows come in batches of about a piece: no second one for the last row.
+        let piece_bytes = if bound.shared(0..0).is_some() { 2 * PIECE_BYTES } else { PIECE_BYTES };
+        let step = rows_of(piece_bytes, bound);
         let mut next = 0;
         while next < rows {
             let started = Instant::now();
@@ -262,9 +285,15 @@ impl Encoder<'_> {
                 self.start(None, batch.origin_row(next))?;
             }
             let end = rows.min(next.saturating_add(self.room())).min(next.saturating_add(step));
-            let mut bytes = self.recycled.try_recv().unwrap_or_default();
-            bytes.clear();
-            bound.encode(next..end, &mut bytes);
+            let bytes = match bound.shared(next..end) {
+                Some(bytes) => RowBytes::Shared(bytes),
+                None => {
+                    let mut bytes = self.recycled.try_recv().unwrap_or_default();
+                    bytes.clear();
+                    bound.encode(next..end, &mut bytes);
+                    RowBytes::Encoded(bytes)
+                }
+            };
             let source = self.holds.then(|| batch.slice(next, end - next));
             let end_row = batch.origin_row(end - 1).saturating_add(1);
             let refused = self.open.as_mut().map(|open| mem::take(&mut open.refused)).unwrap_or_default();

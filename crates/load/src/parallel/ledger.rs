@@ -157,7 +157,7 @@ impl Ledger {
     }
 
     /// Returns true if the rows of the load go by lane.
-    pub(crate) fn has_lanes(&self) -> bool {
+    pub fn has_lanes(&self) -> bool {
         self.lane_rule.get().is_some()
     }
 

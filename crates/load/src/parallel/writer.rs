@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use tds::Isolation;
 
 use super::{
-    encoder::{Effort, PIECE_BYTES, Piece, encode_chunks},
+    encoder::{Effort, PIECE_BYTES, Piece, RowBytes, encode_chunks},
     job::Job,
     ledger::Ledger,
     line::Line,
@@ -296,7 +296,9 @@ impl<'a> Writer<'a, '_> {
                         }
                     }
                     // A full recycling queue means that there are buffers enough.
-                    let _ = recycle.try_send(bytes);
+                    if let RowBytes::Encoded(bytes) = bytes {
+                        let _ = recycle.try_send(bytes);
+                    }
                     if shared.break_off.load(Ordering::Relaxed) {
                         return Attempt::Ended;
                     }

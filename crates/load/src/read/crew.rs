@@ -7,6 +7,7 @@ use std::{
 };
 
 use arrow::{datatypes::SchemaRef, record_batch::RecordBatch};
+use rows::Splice;
 use tds::Column;
 
 use super::error::ReadError;
@@ -51,7 +52,12 @@ struct State {
     before_rows: Vec<Option<u64>>,
     /// The columns that the first statement returned; all others must return the same.
     columns: Option<(Vec<Column>, SchemaRef)>,
+    /// The form in which rows are handed on, once it is decided.
+    rows: Option<RowForm>,
 }
+
+/// The form in which rows are handed on: decoded, or spliced for a load.
+pub(crate) type RowForm = Option<Arc<Splice>>;
 
 impl State {
     fn set_at_work(&mut self, reader: usize, is_at_work: bool) {
@@ -62,7 +68,15 @@ impl State {
 }
 
 impl Crew {
-    pub(crate) fn new(ranges: usize, readers: usize, allowed: usize, joining: Joining) -> Self {
+    /// Makes a crew of readers. `is_undecided`: they wait behind the columns until [`decide`](Self::decide) says how rows are
+    /// handed on.
+    pub(crate) fn new(
+        ranges: usize,
+        readers: usize,
+        allowed: usize,
+        joining: Joining,
+        is_undecided: bool,
+    ) -> Self {
         let state = State {
             next_range: 0,
             allowed,
@@ -74,6 +88,7 @@ impl Crew {
             handles: vec![None; readers],
             before_rows: vec![Some(0); readers],
             columns: None,
+            rows: if is_undecided { None } else { Some(None) },
         };
         Self { state: Mutex::new(state), changed: Condvar::new(), ranges, joining }
     }
@@ -262,6 +277,30 @@ impl Crew {
         drop(state);
         self.changed.notify_all();
         Ok(())
+    }
+
+    /// Decides the form of the rows, unless it is decided.
+    pub(crate) fn decide(&self, form: RowForm) {
+        let mut state = self.lock();
+        if state.rows.is_none() {
+            state.rows = Some(form);
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until the form of the rows is decided; `None` if the read was stopped.
+    pub(crate) fn form(&self) -> Option<RowForm> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return None;
+            }
+            if let Some(form) = &state.rows {
+                return Some(form.clone());
+            }
+            state = self.wait(state);
+        }
     }
 
     /// Waits for the columns; `None` if the read ended without any.

@@ -37,7 +37,7 @@ pub use handover::RangeSink;
 pub use key::{Parameter, SplitKey};
 pub use key_range::KeyRange;
 pub use options::{Gentle, ReadOptions, Readers};
-pub use parallel_read::{ParallelRead, read_into};
+pub use parallel_read::{ParallelRead, RowGate, read_into};
 pub use partition::{Partition, PartitionError};
 pub use report::ReadReport;
 pub use row_source::RowSource;

@@ -8,6 +8,7 @@ use std::{
 };
 
 use arrow::{datatypes::SchemaRef, record_batch::RecordBatch};
+use rows::Splice;
 use tds::Column;
 
 use super::{
@@ -40,6 +41,30 @@ pub struct ParallelRead {
     has_ended: bool,
 }
 
+/// Decides how the rows of a read are handed on.
+#[derive(Clone)]
+pub struct RowGate(Arc<Reading>);
+
+impl RowGate {
+    /// Lets rows come: decoded, or spliced. The first decision stands.
+    pub fn open(&self, splice: Option<Arc<Splice>>) {
+        self.0.crew.decide(splice);
+    }
+}
+
+impl fmt::Debug for RowGate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowGate").finish_non_exhaustive()
+    }
+}
+
+/// The taker of a read's rows.
+struct Hands {
+    sink: Arc<dyn RangeSink>,
+    consumer: Option<Consumer>,
+    is_undecided: bool,
+}
+
 /// The threads of a read.
 struct Crowd {
     reading: Arc<Reading>,
@@ -60,7 +85,13 @@ pub fn read_into(
     sink: Arc<dyn RangeSink>,
 ) -> Result<(ReadReport, SchemaRef), Error> {
     let config = client.sibling_config();
-    let crowd = Crowd::start(config, Some(client), plan, options, sink, None)?;
+    let crowd = Crowd::start(
+        config,
+        Some(client),
+        plan,
+        options,
+        Hands { sink, consumer: None, is_undecided: false },
+    )?;
     crowd.reading.crew.wait_for_all();
     let schema = match crowd.reading.crew.columns(None) {
         Waited::Ready(Some((_, schema))) => schema,
@@ -73,12 +104,23 @@ pub fn read_into(
 impl ParallelRead {
     /// Starts to read over new connections to the server and database of `client`.
     pub fn start(client: &Client, plan: SplitPlan, options: &ReadOptions) -> Result<Self, Error> {
-        Self::begin(client.sibling_config(), None, plan, options)
+        Self::begin(client.sibling_config(), None, plan, options, false)
     }
 
     /// Starts to read; `client` becomes one of the readers.
     pub fn start_with(client: Client, plan: SplitPlan, options: &ReadOptions) -> Result<Self, Error> {
-        Self::begin(client.sibling_config(), Some(client), plan, options)
+        Self::begin(client.sibling_config(), Some(client), plan, options, false)
+    }
+
+    /// Starts to read as [`start_with`](Self::start_with) does, up to the columns: rows come when the [`RowGate`] is opened.
+    pub fn start_undecided(
+        client: Client,
+        plan: SplitPlan,
+        options: &ReadOptions,
+    ) -> Result<(Self, RowGate), Error> {
+        let read = Self::begin(client.sibling_config(), Some(client), plan, options, true)?;
+        let gate = RowGate(Arc::clone(&read.readers.reading));
+        Ok((read, gate))
     }
 
     fn begin(
@@ -86,6 +128,7 @@ impl ParallelRead {
         client: Option<Client>,
         plan: SplitPlan,
         options: &ReadOptions,
+        is_undecided: bool,
     ) -> Result<Self, Error> {
         let first = match plan.readers {
             Readers::Count(count) => count,
@@ -99,7 +142,8 @@ impl ParallelRead {
         let widen = Box::new(move |readers: usize| widened.widen(readers * open_a_reader));
         let watched = Arc::clone(&handover);
         let consumer = Consumer { widen, is_idle: Box::new(move || watched.is_waited_for()) };
-        let readers = Crowd::start(config, client, plan, options, sink, Some(consumer))?;
+        let hands = Hands { sink, consumer: Some(consumer), is_undecided };
+        let readers = Crowd::start(config, client, plan, options, hands)?;
         let cpu = CpuWatch::start();
         Ok(Self { readers, handover, waited: Duration::ZERO, cpu, has_ended: false })
     }
@@ -167,9 +211,9 @@ impl Crowd {
         client: Option<Client>,
         plan: SplitPlan,
         options: &ReadOptions,
-        sink: Arc<dyn RangeSink>,
-        consumer: Option<Consumer>,
+        hands: Hands,
     ) -> Result<Self, Error> {
+        let Hands { sink, consumer, is_undecided } = hands;
         let started = Instant::now();
         let ranges = plan.ranges.len();
         let (most, first) = match plan.readers {
@@ -189,7 +233,7 @@ impl Crowd {
             _ => vec![client],
         };
         let is_auto = plan.readers == Readers::Auto;
-        let crew = Crew::new(ranges, most, first, plan.joining());
+        let crew = Crew::new(ranges, most, first, plan.joining(), is_undecided);
         let reading =
             Arc::new(Reading::new(config, plan, options.form.clone(), options.retry_for, sink, crew));
         for client in sessions.iter_mut().flatten() {

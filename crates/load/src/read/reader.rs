@@ -237,10 +237,10 @@ impl Reading {
             let Condition { sql, parameters } = last_key::behind(last, &self.plan.unique_key)?;
             condition.and(&sql, parameters);
         }
-        self.read(client, &condition, |batch| {
+        self.read(client, &condition, |batch, spliced| {
             let last = match self.plan.unique_key.as_slice() {
                 [] => None,
-                key => last_key::of_batch(&batch, key)?,
+                key => last_key::of_batch(spliced.as_ref().unwrap_or(&batch), key)?,
             };
             let rows = batch.num_rows() as u64;
             if !self.push(range, batch)? {
@@ -278,7 +278,7 @@ impl Reading {
             let Some(end) = self.page_end(client, &condition, key, rows)? else { return Ok(Ended::Complete) };
             condition.compare(key, up_to, "@bulkwire_up_to", &end);
             let mut held = Vec::new();
-            self.read(client, &condition, |batch| {
+            self.read(client, &condition, |batch, _| {
                 held.push(batch);
                 Ok(true)
             })?;
@@ -328,28 +328,39 @@ impl Reading {
         Ok(value.filter(|value| !value.is_null()))
     }
 
-    /// Runs one statement and hands its batches to `take`, until that says false.
+    /// Runs one statement and hands its batches to `take`, until that says false. With a batch of spliced rows comes its last
+    /// row, decoded, if the read can go on behind it.
     fn read(
         &self,
         client: &mut Client,
         condition: &Condition,
-        mut take: impl FnMut(RecordBatch) -> Result<bool, Error>,
+        mut take: impl FnMut(RecordBatch, Option<RecordBatch>) -> Result<bool, Error>,
     ) -> Result<Ended, Error> {
         let (sql, parameters) = self.plan.source.select(condition, &self.plan.order);
         let mut stream =
             statement(client, &sql, &parameters, self.form.clone())?.with_batch_rows(self.plan.batch_rows)?;
         self.crew.announce(stream.columns(), &stream.schema())?;
+        let Some(form) = self.crew.form() else { return Ok(Ended::Stopped) };
+        if let Some(splice) = &form {
+            stream = stream.spliced(splice, !self.plan.unique_key.is_empty())?;
+        }
         let mut busy = Duration::ZERO;
         let ended = loop {
             let started = Instant::now();
             let next = stream.next_batch();
             busy += started.elapsed();
             match next {
-                Ok(Some(batch)) => match self.crew.aligned(batch).and_then(&mut take) {
-                    Ok(true) => {}
-                    Ok(false) => break Ok(Ended::Stopped),
-                    Err(error) => break Err(error),
-                },
+                Ok(Some(batch)) => {
+                    let taken = match &form {
+                        Some(_) => stream.last_row().and_then(|last| take(batch, last)),
+                        None => self.crew.aligned(batch).and_then(|batch| take(batch, None)),
+                    };
+                    match taken {
+                        Ok(true) => {}
+                        Ok(false) => break Ok(Ended::Stopped),
+                        Err(error) => break Err(error),
+                    }
+                }
                 Ok(None) => {
                     break match stream.next_result() {
                         Ok(false) => Ok(Ended::Complete),

@@ -43,6 +43,10 @@ pub(super) fn add_readers(
     consumer: Option<&Consumer>,
     trials: &Mutex<Vec<(usize, f64)>>,
 ) {
+    // Readers that wait for a decision show no speed.
+    if reading.crew.form().is_none() {
+        return;
+    }
     let mut ramp = ConnectionRamp::new(most);
     let mut readers = 1;
     let started = Instant::now();

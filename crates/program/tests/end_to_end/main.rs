@@ -49,6 +49,7 @@ mod serve;
 mod silent_sign_in;
 mod small_loads;
 mod spelled_files;
+mod spliced_copies;
 mod stages;
 mod types;
 mod watchdog;

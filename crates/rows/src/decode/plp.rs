@@ -2,13 +2,13 @@
 //! then chunks, then an empty chunk.
 
 /// The header of NULL.
-pub(super) const NULL: u64 = u64::MAX;
+pub(crate) const NULL: u64 = u64::MAX;
 /// The header of a value whose total is not announced.
-pub(super) const UNKNOWN: u64 = u64::MAX - 1;
+pub(crate) const UNKNOWN: u64 = u64::MAX - 1;
 
 /// Returns the bytes of the chunked value at the head of `cell`, or `None` for NULL. A value in one chunk is
 /// borrowed; several are joined in `joined`. The walk has checked the structure.
-pub(super) fn value<'a>(cell: &'a [u8], joined: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+pub(crate) fn value<'a>(cell: &'a [u8], joined: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let (header, mut rest) = cell.split_first_chunk::<8>()?;
     if u64::from_le_bytes(*header) == NULL {
         return None;

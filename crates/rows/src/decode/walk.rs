@@ -20,8 +20,8 @@ const LONG_BYTES_MAX: u64 = i32::MAX as u64;
 /// A row may not reach further than this from the start of its block before a cell's start is noted.
 const REACH_MAX: usize = (u32::MAX / 2) as usize + (u32::MAX / 4) as usize;
 
-const ROW: u8 = 0xd1;
-const NBCROW: u8 = 0xd2;
+pub(crate) const ROW: u8 = 0xd1;
+pub(crate) const NBCROW: u8 = 0xd2;
 
 /// Complete rows, one after another in the input.
 pub(super) struct Block {
@@ -55,7 +55,7 @@ pub(super) struct Walker {
 
 /// A place inside an incomplete chunked value of the row at the head of the input.
 #[derive(Debug, Clone, Copy)]
-struct Resume {
+pub(crate) struct Resume {
     column: usize,
     /// Start of the value, from the row's start.
     value: usize,
@@ -66,7 +66,7 @@ struct Resume {
 }
 
 /// Reason why a row's end was not reached.
-enum Stop {
+pub(crate) enum Stop {
     Incomplete,
     Malformed { column: usize, reason: Reason },
 }
@@ -160,7 +160,7 @@ impl Walker {
 
 /// Finds the end of a row, if the input reaches it.
 #[inline]
-fn row_end(bytes: &[u8], position: usize, columns: usize) -> Result<usize, Stop> {
+pub(crate) fn row_end(bytes: &[u8], position: usize, columns: usize) -> Result<usize, Stop> {
     if position > bytes.len() {
         Err(Stop::Incomplete)
     } else if position > REACH_MAX {
@@ -179,7 +179,7 @@ fn short_end(bytes: &[u8], position: usize) -> Result<usize, Stop> {
 
 /// Finds the end of a chunked value, a legacy large object or a variant.
 #[cold]
-fn long_end(
+pub(crate) fn long_end(
     bytes: &[u8],
     class: LengthClass,
     row_start: usize,
@@ -258,7 +258,7 @@ fn chunked_end(
 }
 
 #[inline]
-fn word(bytes: &[u8], position: usize) -> Result<u32, Stop> {
+pub(crate) fn word(bytes: &[u8], position: usize) -> Result<u32, Stop> {
     let word = bytes.get(position..position.saturating_add(4)).ok_or(Stop::Incomplete)?;
     Ok(u32::from_le_bytes(word.try_into().map_err(|_| Stop::Incomplete)?))
 }

@@ -30,6 +30,11 @@ const UNSET_TEXT_POINTER: &[u8; 25] =
     b"\x10\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
 
 impl Frame {
+    /// Returns pointer and timestamp of text, ntext and image cells in a load.
+    pub(crate) fn unset_pointer() -> &'static [u8] {
+        UNSET_TEXT_POINTER
+    }
+
     /// Returns the cell of a NULL; empty for [`Frame::Bare`], which has none.
     pub(crate) fn null(self) -> &'static [u8] {
         match self {
