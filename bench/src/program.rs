@@ -11,6 +11,7 @@ use std::process;
 use crate::arrow_experiment::ArrowArguments;
 use crate::bcp_race::BcpArguments;
 use crate::case::{Case, Measurement, Settings};
+use crate::comparison::ComparisonArguments;
 use crate::compression_experiment::CompressionArguments;
 use crate::demo::DemoArguments;
 use crate::select_into_experiment::SelectIntoArguments;
@@ -71,6 +72,10 @@ enum Command {
     Showdown(Box<ShowdownArguments>),
     /// Threads that load small batches of random rows: what a service tier takes, and which resource is the limit
     Throughput(Box<ThroughputArguments>),
+    /// Results of several runs (JSON files of --output in a folder) side by side on a page
+    Report(ComparisonArguments),
+    /// Results of many machines and clients on a page, the fastest first
+    League(ComparisonArguments),
 }
 
 #[derive(Serialize)]
@@ -102,6 +107,8 @@ fn run(arguments: &Arguments) -> Outcome<()> {
         Some(Command::SelectInto(arguments)) => return arguments.run(),
         Some(Command::Showdown(arguments)) => return arguments.run(),
         Some(Command::Throughput(arguments)) => return arguments.run(),
+        Some(Command::Report(arguments)) => return arguments.report(),
+        Some(Command::League(arguments)) => return arguments.league(),
         None => {}
     }
     if let Some(case) = arguments.measure {

@@ -6,7 +6,7 @@ use load::report::grouped;
 
 use super::summary::{Figures, Results, spread};
 use crate::experiment::chart::{self, Bar, COLOURS, PartedBar, RGBColor};
-use crate::experiment::{STYLE, escaped};
+use crate::experiment::{STYLE, escaped, few_rows, origin};
 
 /// Phases in the order in which rows pass them.
 const PHASES: [&str; 5] = ["read", "encode", "send", "wait", "key"];
@@ -30,11 +30,14 @@ pub fn page(results: &Results) -> String {
         results.cores,
         results.rounds
     );
+    published(&mut page, results);
+    if let Some(warning) = results.variants.first().and_then(|figures| few_rows(figures.rows())) {
+        let _ = writeln!(page, "<p>{warning}</p>");
+    }
     rates(&mut page, results);
     phases(&mut page, results);
     table(&mut page, results);
-    published(&mut page, results);
-    page.push_str("</body></html>\n");
+    let _ = writeln!(page, "<p class=\"origin\">{}</p>\n</body></html>", escaped(&origin::line()));
     page
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::run::{Estimate, Run};
 use super::variant::{Compression, Variant};
 use super::{Settings, Shape};
-use crate::experiment::{Bar, Findings, Page, Surroundings, Table, Told, or_dash};
+use crate::experiment::{Bar, Findings, Page, Surroundings, Table, Told, few_rows, or_dash};
 use crate::statistics::Spread;
 
 /// PAGE to NONE, in time, as published for a clustered index of SQL Server 2008: 217 s and 80 s.
@@ -186,6 +186,9 @@ impl Findings for Results {
                 self.surroundings.line()
             ),
         );
+        if let Some(warning) = few_rows(self.rows) {
+            page.paragraph(&warning);
+        }
         let bars = |value: fn(&Figures) -> Option<Spread>, label: fn(f64) -> String| -> Vec<Bar> {
             let bar = |figures: &Figures| {
                 let value = value(figures)?;

@@ -27,6 +27,9 @@ const NAMES_WIDTH: u32 = 340;
 const BAR_HEIGHT: u32 = 24;
 const AXIS_HEIGHT: u32 = 40;
 const LINES_HEIGHT: u32 = 340;
+/// Room for the names of lines, beside them.
+const LEGEND_WIDTH: u32 = 260;
+const LEGEND_LINE: i32 = 16;
 const FONT: (&str, i32) = ("sans-serif", 12);
 /// The axis goes on beyond the longest bar by this part of it, for the bar's label.
 const LABEL_ROOM: f64 = 0.35;
@@ -126,6 +129,7 @@ fn draw_rows(area: &Area<'_>, rows: &[Row<'_>], longest: f64) -> Drawn {
         .x_label_area_size(AXIS_HEIGHT - 8)
         .y_label_area_size(NAMES_WIDTH)
         .margin_top(4)
+        .margin_right(24)
         .build_cartesian_2d(
             0.0..end * (1.0 + LABEL_ROOM),
             (0..rows.len().saturating_sub(1)).into_segmented(),
@@ -142,7 +146,8 @@ fn draw_rows(area: &Area<'_>, rows: &[Row<'_>], longest: f64) -> Drawn {
             }
             SegmentValue::Last => String::new(),
         })
-        .x_label_formatter(&|value| figure(*value))
+        // The room for labels is no part of the scale.
+        .x_label_formatter(&|value| if *value > end * 1.001 { String::new() } else { figure(*value) })
         .draw()?;
     let label = FONT.into_text_style(area).pos(Pos::new(HPos::Left, VPos::Center));
     for (index, row) in rows.iter().rev().enumerate() {
@@ -158,13 +163,23 @@ fn draw_rows(area: &Area<'_>, rows: &[Row<'_>], longest: f64) -> Drawn {
             chart.draw_series([bar])?;
             from = to;
         }
+        let is_cut = row.parts.iter().sum::<f64>() > end * 1.001;
+        if is_cut {
+            // Two strokes through the end of a bar that goes on.
+            for shift in [-14, -8] {
+                let at = EmptyElement::at((end, middle.clone()));
+                let stroke = PathElement::new(vec![(shift, 9), (shift + 6, -9)], WHITE.stroke_width(3));
+                chart.draw_series([at + stroke])?;
+            }
+        }
         if let Some((min, max)) = row.whisker {
             let ends = [(min, middle.clone()), (max, middle.clone())];
             chart.draw_series([PathElement::new(ends, BLACK.stroke_width(1))])?;
             from = from.max(max);
         }
         let behind = EmptyElement::at((from, middle));
-        chart.draw_series([behind + Text::new(row.label.to_owned(), (6, 0), label.clone())])?;
+        let cut = if is_cut { " (the bar is cut)" } else { "" };
+        chart.draw_series([behind + Text::new(format!("{}{cut}", row.label), (6, 0), label.clone())])?;
     }
     Ok(())
 }
@@ -175,7 +190,7 @@ fn draw_lines(area: &Area<'_>, x_name: &str, y_name: &str, lines: &[Line]) -> Dr
     let y_end = points().map(|point| point.1).fold(0.0, f64::max);
     let mut chart = ChartBuilder::on(area)
         .margin(8)
-        .margin_right(24)
+        .margin_right(LEGEND_WIDTH)
         .x_label_area_size(AXIS_HEIGHT)
         .y_label_area_size(80)
         .build_cartesian_2d(0.0..x_end * 1.02, 0.0..y_end * 1.05)?;
@@ -191,17 +206,39 @@ fn draw_lines(area: &Area<'_>, x_name: &str, y_name: &str, lines: &[Line]) -> Dr
         .draw()?;
     for (line, colour) in lines.iter().zip(COLOURS.iter().cycle()) {
         let colour = *colour;
-        chart
-            .draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)).point_size(3))?
-            .label(&line.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+        chart.draw_series(
+            LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)).point_size(3),
+        )?;
     }
-    chart
-        .configure_series_labels()
-        .label_font(FONT)
-        .background_style(WHITE.mix(0.8))
-        .border_style(TRANSPARENT)
-        .draw()?;
+    let ends = lines.iter().zip(COLOURS.iter().cycle()).filter_map(|(line, colour)| {
+        let last = line.points.last()?;
+        let (_, y) = chart.plotting_area().map_coordinate(last);
+        Some((y, line.name.as_str(), *colour))
+    });
+    draw_names(area, ends.collect())
+}
+
+/// Writes the names of lines beside them, each at the height of its end as far as there is room.
+fn draw_names(area: &Area<'_>, mut names: Vec<(i32, &str, RGBColor)>) -> Drawn {
+    names.sort_by_key(|(y, ..)| *y);
+    let left = i32::try_from(WIDTH - LEGEND_WIDTH)? + 14;
+    let lowest = i32::try_from(LINES_HEIGHT - AXIS_HEIGHT)?;
+    let mut places: Vec<i32> = Vec::new();
+    for (y, ..) in &names {
+        let above = places.last().map_or(i32::MIN, |above| above.saturating_add(LEGEND_LINE));
+        places.push((*y).max(above));
+    }
+    // Names that ran out of room below move up together.
+    let mut below = lowest;
+    for place in places.iter_mut().rev() {
+        *place = (*place).min(below);
+        below = place.saturating_sub(LEGEND_LINE);
+    }
+    for ((_, name, colour), y) in names.into_iter().zip(places) {
+        let style = FONT.into_text_style(area).color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Rectangle::new([(left, y - 2), (left + 10, y + 2)], colour.filled()))?;
+        area.draw(&Text::new(name.to_owned(), (left + 16, y), style))?;
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod figures;
 mod host_server;
 mod interrupt;
 mod log_figures;
+pub mod origin;
 mod page;
 mod program;
 mod recovery;
@@ -23,7 +24,7 @@ pub use figures::{
 pub use host_server::{Keeping, ServerArguments};
 pub use interrupt::{Interrupt, Interrupted};
 pub use log_figures::{LogMark, LogOperation, LogUse};
-pub use page::{Page, STYLE, escaped};
+pub use page::{Page, STYLE, escaped, few_rows};
 pub use program::{Finished, run_program};
 pub use recovery::Recovery;
 pub use report::{Findings, ReportArguments, turns};

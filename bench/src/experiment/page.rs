@@ -4,11 +4,30 @@ use std::fmt::Write;
 
 use super::Table;
 use super::chart::{self, Bar, Line};
+use super::origin;
 
 /// Style sheet of the pages.
-pub const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}\
-    table{border-collapse:collapse;margin:1rem 0}th,td{padding:.25rem .7rem;border-bottom:1px solid #ccc;text-align:right}\
-    th:first-child,td:first-child{text-align:left}svg text{font:12px system-ui,sans-serif}.key span{margin-right:1rem}";
+pub const STYLE: &str = ":root{color-scheme:light dark;--text:#1c1e21;--back:#fff;--faint:#6b7280;--rule:#d5d9e0}\
+    @media(prefers-color-scheme:dark){:root{--text:#e6e8eb;--back:#14171a;--faint:#9aa3ad;--rule:#3a4048}}\
+    body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:var(--text);background:var(--back)}\
+    table{border-collapse:collapse;margin:1rem 0}th,td{padding:.25rem .7rem;border-bottom:1px solid var(--rule);text-align:right}\
+    th:first-child,td:first-child{text-align:left}svg{background:#fff;border-radius:6px;max-width:100%;height:auto}\
+    svg text{font:12px system-ui,sans-serif}.key span{margin-right:1rem}.origin{color:var(--faint);font-size:13px}\
+    @media print{body{margin:0;max-width:none}svg,table{break-inside:avoid}}";
+
+/// Rows below which a run is over before the server has warmed to it.
+pub const ROWS_TELLING: u64 = 100_000;
+
+/// Warns of runs so short that they measure how work begins.
+pub fn few_rows(rows: u64) -> Option<String> {
+    let few = load::report::grouped(rows);
+    (rows < ROWS_TELLING).then(|| {
+        format!(
+            "{few} rows measure how a run begins rather than how it goes on: take {} or more to compare.",
+            load::report::grouped(ROWS_TELLING)
+        )
+    })
+}
 /// A page that grows from top to bottom.
 #[derive(Debug, Clone)]
 pub struct Page(String);
@@ -58,7 +77,7 @@ impl Page {
 
     /// Returns the whole page.
     pub fn finish(mut self) -> String {
-        self.0.push_str("</body></html>\n");
+        let _ = writeln!(self.0, "<p class=\"origin\">{}</p>\n</body></html>", escaped(&origin::line()));
         self.0
     }
 }

@@ -4,7 +4,7 @@ use load::report::grouped;
 use serde::Serialize;
 
 use super::{Run, Settings, Variant};
-use crate::experiment::{Bar, Findings, Line, Page, Recovery, Surroundings, Table, or_dash};
+use crate::experiment::{Bar, Findings, Line, Page, Recovery, Surroundings, Table, few_rows, or_dash};
 use crate::statistics::Spread;
 
 /// Waits and log operations that a table names, the largest first.
@@ -192,6 +192,9 @@ impl Findings for Results {
                 self.recovery
             ),
         );
+        if let Some(warning) = few_rows(self.rows) {
+            page.paragraph(&warning);
+        }
         let mut files: Vec<u16> = self.variants.iter().map(|figures| figures.variant.files).collect();
         files.dedup();
         let line = |files: u16| {

@@ -11,7 +11,7 @@ use super::findings::{self, Finding};
 use super::host_file::HostFile;
 use super::run::Run;
 use super::variant::{Direction, Variant};
-use crate::experiment::{Bar, Findings, Line, Page, Recovery, Surroundings, Table, or_dash};
+use crate::experiment::{Bar, Findings, Line, Page, Recovery, Surroundings, Table, few_rows, or_dash};
 use crate::statistics::Spread;
 
 /// Everything that was measured, and where.
@@ -280,6 +280,12 @@ impl Findings for Results {
             );
         }
         for size in &self.sizes {
+            page.table(&size.ratios());
+            if let Some(warning) = few_rows(size.rows.into()) {
+                page.paragraph(&warning);
+            }
+        }
+        for size in &self.sizes {
             for direction in [Direction::Import, Direction::Export] {
                 let bar = |figures: &Figures| Bar {
                     name: figures.name.clone(),
@@ -303,8 +309,14 @@ impl Findings for Results {
                 &against_bytes(size),
             );
         }
-        for table in self.tables() {
-            page.table(&table);
+        for size in &self.sizes {
+            for table in [
+                size.times(Direction::Import, self.rounds),
+                size.server_side(),
+                size.times(Direction::Export, self.rounds),
+            ] {
+                page.table(&table);
+            }
         }
         page.finish()
     }
