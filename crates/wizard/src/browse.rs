@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use copy::{CopyError, Description, Endpoint, ListedTable, ReadForm, Spec, SqlServerEndpoint};
 use formats::Location;
 use load::{Client, TableName};
+use rows::mapping::{CreateOptions, sql_type_of};
 use tds::Value;
 
 use crate::draft::{ColumnChoice, Draft, End, EndKind, Side, TargetColumn};
@@ -123,11 +124,20 @@ pub fn choices(description: &Description) -> Vec<ColumnChoice> {
     description.schema.fields().iter().map(of).collect()
 }
 
+/// Names a type of the source as SQL does, where it can.
 fn kind_for_people(kind: &arrow::datatypes::DataType) -> String {
-    use arrow::datatypes::DataType;
+    use arrow::datatypes::{DataType, Field};
     match kind {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
-        other => other.to_string(),
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => "list".to_owned(),
+        DataType::Struct(_) => "structure".to_owned(),
+        DataType::Map(..) => "map".to_owned(),
+        DataType::Dictionary(_, values) => kind_for_people(values),
+        other => {
+            let field = Field::new("", other.clone(), true);
+            let plain = sql_type_of(&field, &CreateOptions::default());
+            plain.map_or_else(|_| other.to_string(), |sql_type| sql_type.to_string())
+        }
     }
 }
 

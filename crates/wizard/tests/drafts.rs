@@ -5,7 +5,7 @@ use clap::Parser;
 
 use bulkwire_wizard::draft::{
     ChosenTable, ColumnChoice, DatabaseEnd, Draft, End, EndKind, Filling, FixedWidth, Layout, Quote, Secret,
-    Step, TargetColumn, What, Writers, shell_line,
+    Spelling, Step, TargetColumn, What, Writers, shell_line,
 };
 
 fn csv_to_table() -> Draft {
@@ -438,4 +438,63 @@ fn a_choice_is_a_part_of_a_select_list() {
     for (choice, expected) in cases {
         assert_eq!(choice.select(), expected);
     }
+}
+
+#[test]
+fn spellings_of_the_text_reach_command_and_package() {
+    let mut draft = csv_to_table();
+    draft.text.spelling = Spelling {
+        date_order: "dmy".to_owned(),
+        decimal: ",".to_owned(),
+        thousands: ".".to_owned(),
+        currency: "€".to_owned(),
+        percent: "fraction".to_owned(),
+    };
+    draft.text.skip_footer = 1;
+    draft.text.escape = Some('\\');
+    draft.text.skips_blanks = true;
+    let words = draft.words().join(" ");
+    for word in [
+        "--date-order=dmy",
+        "--decimal=,",
+        "--thousands=.",
+        "--currency=€",
+        "--percent=fraction",
+        "--skip-footer=1",
+        "--escape=\\",
+        "--skip-initial-space",
+    ] {
+        assert!(words.contains(word), "{word}: {words}");
+    }
+    let package = draft.package();
+    for key in [
+        "date_order = \"dmy\"",
+        "decimal = \",\"",
+        "thousands = \".\"",
+        "currency = \"€\"",
+        "percent = \"fraction\"",
+        "skip_footer = 1",
+        "skip_initial_space = true",
+    ] {
+        assert!(package.contains(key), "{key}: {package}");
+    }
+}
+
+#[test]
+fn what_nobody_has_said_of_the_destination_is_proposed() {
+    let mut draft = csv_to_table();
+    draft.destination = End::default();
+    draft.propose_destination();
+    assert_eq!(draft.destination.table, "orders_2026");
+    draft.destination.table = "mine".to_owned();
+    draft.propose_destination();
+    assert_eq!(draft.destination.table, "mine");
+
+    let mut draft = Draft::default();
+    server(&mut draft.source, "dbo.t");
+    draft.propose_destination();
+    assert_eq!(draft.destination.server.host, draft.source.server.host);
+    assert_eq!(draft.destination.table, "");
+    let next = Draft::beside(&draft);
+    assert_eq!((next.source.server.host, next.source.table.as_str()), (draft.source.server.host, ""));
 }

@@ -17,7 +17,7 @@ pub use end::{DatabaseEnd, End, EndKind, FileEnd, ServerEnd, Side, What};
 pub use load::config::Secret;
 pub use sql::quoted;
 pub use tables::{ChosenTable, TableChoices};
-pub use text::{FixedWidth, Layout, Quote, TextChoices};
+pub use text::{FixedWidth, Layout, Quote, Spelling, TextChoices};
 pub use way::{Way, Writers};
 pub use words::shell_line;
 
@@ -64,6 +64,27 @@ pub enum Step {
 }
 
 impl Draft {
+    /// Begins another copy, between the servers of the one before.
+    pub fn beside(before: &Self) -> Self {
+        let mut next = Self::default();
+        next.source.server = before.source.server.clone();
+        next.destination.server = before.destination.server.clone();
+        next
+    }
+
+    /// Fills what nobody has said of the destination yet: the server of the source, and a table called like its file.
+    pub fn propose_destination(&mut self) {
+        if self.destination.server.host.is_empty() && self.source.is_server() {
+            self.destination.server = self.source.server.clone();
+        }
+        if self.destination.table.is_empty() && self.source.kind == EndKind::File {
+            let file = self.source.file.path.rsplit(['/', '\\']).next().unwrap_or_default();
+            let stem = file.split('.').next().unwrap_or_default();
+            let name: String = stem.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+            name.trim_matches('_').clone_into(&mut self.destination.table);
+        }
+    }
+
     /// Returns true if several tables are copied at once.
     pub fn has_several_tables(&self) -> bool {
         self.source.what == What::Tables && self.source.kind != EndKind::File
@@ -107,7 +128,7 @@ impl Draft {
                 errors.add("", "The source has changed: look at its columns again.");
             }
             Step::Columns => self.columns.check(&mut errors),
-            Step::Way => self.way.check(self, &mut errors),
+            Step::Way => self.way.check(&mut errors),
             Step::Format => self.text.check(&mut errors),
             Step::Review | Step::Run | Step::Result => {}
         }

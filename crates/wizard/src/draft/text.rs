@@ -21,12 +21,49 @@ pub struct TextChoices {
     pub row_terminator: Option<String>,
     /// Lines before the header or the first row.
     pub skip_lines: usize,
+    /// Lines at the end that are no rows.
+    pub skip_footer: usize,
+    /// The character that makes a quote or a delimiter behind it data.
+    pub escape: Option<char>,
+    /// True if blanks between a delimiter and a field are left out.
+    pub skips_blanks: bool,
     /// The text that stands for NULL.
     pub null_text: Option<String>,
+    /// The spelling of numbers and dates.
+    pub spelling: Spelling,
     /// Names of the columns; none: those of the header.
     pub columns: Vec<String>,
     /// The layout of fields.
     pub layout: Layout,
+}
+
+/// The spelling of numbers and dates, as the options of `bulkwire copy` have it. An empty text leaves it to the values.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Spelling {
+    /// dmy, mdy or ymd.
+    pub date_order: String,
+    /// The mark in front of decimals.
+    pub decimal: String,
+    /// The mark between groups of digits.
+    pub thousands: String,
+    /// The sign or code of the currency beside numbers.
+    pub currency: String,
+    /// number or fraction.
+    pub percent: String,
+}
+
+impl Spelling {
+    fn flags(&self) -> Vec<Flag> {
+        let all = [
+            ("date-order", &self.date_order),
+            ("decimal", &self.decimal),
+            ("thousands", &self.thousands),
+            ("currency", &self.currency),
+            ("percent", &self.percent),
+        ];
+        let given = all.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        given.map(|(name, text)| Flag::text(name, text.trim())).collect()
+    }
 }
 
 /// A quote character.
@@ -94,7 +131,11 @@ impl Default for TextChoices {
             has_header: true,
             row_terminator: None,
             skip_lines: 0,
+            skip_footer: 0,
+            escape: None,
+            skips_blanks: false,
             null_text: None,
+            spelling: Spelling::default(),
             columns: Vec::new(),
             layout: Layout::Delimited,
         }
@@ -146,7 +187,12 @@ impl TextChoices {
             flags.extend((!self.has_header).then(|| Flag::switch("no-header")));
             flags.extend((!self.columns.is_empty()).then(|| Flag::list("columns", self.columns.clone())));
             flags.extend((self.skip_lines > 0).then(|| Flag::number("skip-lines", self.skip_lines as u64)));
+            flags
+                .extend((self.skip_footer > 0).then(|| Flag::number("skip-footer", self.skip_footer as u64)));
+            flags.extend(self.escape.map(|escape| Flag::text("escape", escape)));
+            flags.extend(self.skips_blanks.then(|| Flag::switch("skip-initial-space")));
         }
+        flags.extend(self.spelling.flags());
         flags
     }
 }

@@ -1,7 +1,7 @@
 //! The options of writing rows, and the treatment of bad ones.
 
+use super::EndKind;
 use super::flag::Flag;
-use super::{Draft, EndKind};
 use crate::errors::Errors;
 
 /// The options of writing rows. Empty texts leave a choice to the plan.
@@ -9,7 +9,7 @@ use crate::errors::Errors;
 pub struct Way {
     /// append, truncate, replace, upsert or insert-new.
     pub mode: String,
-    /// The key's columns, for upsert and insert-new, with commas between them.
+    /// The key's columns, for upsert and insert-new, with commas between them; empty: the primary key.
     pub key: String,
     /// if-missing, always or never.
     pub create: String,
@@ -41,8 +41,6 @@ pub struct Way {
     pub nests_as_json: bool,
     /// Times with a zone become UTC without one, where the column has none.
     pub drops_time_zone: bool,
-    /// mdy or dmy.
-    pub date_order: String,
     /// The format of the file that is written; empty: by its suffix.
     pub to_format: String,
     /// The text between fields of the written file.
@@ -68,25 +66,18 @@ pub enum Writers {
 }
 
 impl Way {
-    /// Returns true if the mode needs a key.
+    /// Returns true if the mode goes by a key.
     pub fn needs_key(&self) -> bool {
         matches!(self.mode.as_str(), "upsert" | "insert-new")
     }
 
-    pub(super) fn check(&self, draft: &Draft, errors: &mut Errors) {
+    pub(super) fn check(&self, errors: &mut Errors) {
         let is_number = |text: &str| text.trim().is_empty() || text.trim().parse::<u64>().is_ok();
         if !is_number(&self.batch_rows) || self.batch_rows.trim() == "0" {
             errors.add("batch_rows", "Write a number of rows, or leave it to the plan.");
         }
         if !is_number(&self.max_errors) {
             errors.add("max_errors", "Write a number of rows.");
-        }
-        if draft.destination.is_server()
-            && self.needs_key()
-            && self.key.trim().is_empty()
-            && !draft.has_several_tables()
-        {
-            errors.add("key", "Name the columns by which rows are the same.");
         }
         if matches!(self.writers, Writers::Count(0) | Writers::Count(257..)) {
             errors.add("writers", "Write a number from 1 to 256.");
@@ -135,7 +126,6 @@ impl Way {
                 flags.extend(switch("allow-rounding", self.rounds_values));
                 flags.extend(switch("nested-as-json", self.nests_as_json));
                 flags.extend(switch("drop-time-zone", self.drops_time_zone));
-                flags.extend(text("date-order", &self.date_order));
                 flags.extend(switch("bisect", self.bisects));
             }
         }

@@ -226,8 +226,9 @@ async fn next(wizard: &Wizard, draft: Draft, side: Side) -> Response {
     });
     match looked.await {
         Ok(targets) => {
-            if side == Side::Destination {
-                wizard.state().draft.columns.targets = targets;
+            match side {
+                Side::Destination => wizard.state().draft.columns.targets = targets,
+                Side::Source => wizard.state().draft.propose_destination(),
             }
             to(next)
         }

@@ -15,7 +15,7 @@ use formats::Compression;
 use super::answer::{App, obstacle, page, refuse, to, waiting};
 use super::look::LookView;
 use super::shell::Shell;
-use crate::draft::{FixedWidth, Layout, Quote, Step, TextChoices};
+use crate::draft::{FixedWidth, Layout, Quote, Spelling, Step, TextChoices};
 use crate::form::Form;
 use crate::text::{self, ChoiceError, Content, Guess, Look, Ruler, TextFile};
 use crate::wizard::{Errors, Wizard};
@@ -34,6 +34,10 @@ struct FormatPage {
     row_terminator: String,
     null_text: String,
     skip_lines: usize,
+    skip_footer: usize,
+    escape: String,
+    skips_blanks: bool,
+    spelling: Spelling,
     has_header: bool,
     trim_blanks: bool,
     breaks: String,
@@ -95,6 +99,10 @@ async fn shown(State(wizard): App) -> Response {
         row_terminator: choices.row_terminator.clone().unwrap_or_default(),
         null_text: choices.null_text.clone().unwrap_or_default(),
         skip_lines: choices.skip_lines,
+        skip_footer: choices.skip_footer,
+        escape: choices.escape.map(String::from).unwrap_or_default(),
+        skips_blanks: choices.skips_blanks,
+        spelling: choices.spelling.clone(),
         has_header: choices.has_header,
         trim_blanks: fixed.is_none_or(|fixed| fixed.trim_blanks),
         breaks: fixed.map(|fixed| listed(&fixed.breaks)).unwrap_or_default(),
@@ -201,7 +209,17 @@ fn read(form: &Form, file: &TextFile) -> Result<TextChoices, ChoiceError> {
         has_header: form.is_ticked("has_header"),
         row_terminator: filled("row_terminator"),
         skip_lines: number("skip_lines", &form.trimmed("skip_lines"))?,
+        skip_footer: number("skip_footer", &form.trimmed("skip_footer"))?,
+        escape: form.trimmed("escape").chars().next(),
+        skips_blanks: form.is_ticked("skips_blanks"),
         null_text: filled("null_text"),
+        spelling: Spelling {
+            date_order: form.trimmed("date_order"),
+            decimal: form.trimmed("decimal"),
+            thousands: form.trimmed("thousands"),
+            currency: form.trimmed("currency"),
+            percent: form.trimmed("percent"),
+        },
         columns: form.all("column").map(|name| name.trim().to_owned()).collect(),
         layout: Layout::Delimited,
     };

@@ -14,7 +14,7 @@ use super::answer::{App, page, to};
 use super::review::{PlanFragment, planned};
 use super::run::clock;
 use super::shell::Shell;
-use crate::draft::Step;
+use crate::draft::{EndKind, Step};
 use crate::running::{Outcome, Progress, RefusedRow};
 use crate::wizard::Wizard;
 
@@ -34,6 +34,8 @@ struct ResultPage {
     rate: u64,
     elapsed: String,
     failure: Option<String>,
+    /// Another run adds the same rows to those that are there.
+    appends: bool,
 }
 
 /// The end of the copy.
@@ -90,6 +92,9 @@ async fn shown(State(wizard): App) -> Response {
     }
     let shell = Shell::of(&mut state, Step::Result);
     let rejects = state.draft.way.rejects.clone();
+    let appends = state.draft.destination.kind != EndKind::File
+        && matches!(state.draft.way.mode.as_str(), "" | "append")
+        && !state.draft.way.resumes;
     drop(state);
     let found = running.with_outcome(|outcome| looked_at(outcome, &progress));
     let rows = found.tables.iter().map(|table| table.rows).sum::<u64>();
@@ -107,6 +112,7 @@ async fn shown(State(wizard): App) -> Response {
         rows,
         rate: if seconds > 0.0 { (rows as f64 / seconds) as u64 } else { 0 },
         elapsed: clock(progress.elapsed),
+        appends: appends && rows > 0,
         failure: found.failure,
     })
 }

@@ -93,7 +93,7 @@ async fn new(State(wizard): App) -> Response {
     if state.running.as_ref().is_some_and(|running| !running.has_ended()) {
         return to(Step::Run);
     }
-    state.draft = Draft::default();
+    state.draft = Draft::beside(&state.draft);
     state.errors.clear();
     state.notices.clear();
     state.listings.clear();

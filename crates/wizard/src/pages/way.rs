@@ -24,7 +24,6 @@ struct WayPage {
     is_file: bool,
     /// True if the written file is delimited text.
     is_text: bool,
-    has_text_source: bool,
     several: bool,
 }
 
@@ -56,16 +55,8 @@ async fn shown(State(wizard): App) -> Response {
     let is_text = destination.is_file() && !matches!(format, "parquet" | "arrow" | "arrows");
     let (way, is_server, is_file) =
         (draft.way.clone(), destination.is_server(), destination.kind == EndKind::File);
-    let (has_text_source, several) = (draft.has_text(), draft.has_several_tables());
-    page(&WayPage {
-        shell: Shell::of(&mut state, Step::Way),
-        way,
-        is_server,
-        is_file,
-        is_text,
-        has_text_source,
-        several,
-    })
+    let several = draft.has_several_tables();
+    page(&WayPage { shell: Shell::of(&mut state, Step::Way), way, is_server, is_file, is_text, several })
 }
 
 async fn sent(State(wizard): App, body: Bytes) -> Response {
@@ -94,7 +85,6 @@ async fn sent(State(wizard): App, body: Bytes) -> Response {
     way.fires_triggers = form.is_ticked("fires_triggers");
     way.nests_as_json = form.is_ticked("nests_as_json");
     way.drops_time_zone = form.is_ticked("drops_time_zone");
-    way.date_order = form.trimmed("date_order");
     way.to_format = form.trimmed("to_format");
     way.to_delimiter = form.text("to_delimiter");
     way.to_encoding = form.trimmed("to_encoding");

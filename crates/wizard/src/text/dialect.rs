@@ -72,6 +72,12 @@ pub(super) fn csv_options(choices: &TextChoices, path: &str) -> Result<CsvOption
     }
     options.header = choices.has_header;
     options.skip_lines = choices.skip_lines;
+    options.skip_footer = choices.skip_footer;
+    options.skip_initial_space = choices.skips_blanks;
+    if let Some(escape) = choices.escape {
+        let byte = u8::try_from(escape).ok().filter(u8::is_ascii);
+        options.escape = Some(byte.ok_or_else(|| ChoiceError::new("escape", "It is an ASCII character."))?);
+    }
     options.columns = (!choices.columns.is_empty()).then(|| choices.columns.clone());
     options.null_texts = choices.null_text.iter().cloned().collect();
     if let Some(encoding) = encoding(choices)? {
