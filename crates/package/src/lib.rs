@@ -37,7 +37,7 @@ pub use check::{Checked, check};
 pub use copies::Copies;
 pub use diagnostic::{Diagnostic, Severity};
 pub use dry_run::{DryRun, PlannedTask, dry_run};
-pub use dtsx::{ImportError, Imported, import_dtsx};
+pub use dtsx::{ImportError, Imported, Project as SsisProject, import_dtsx, packages_of_project};
 pub use loaded::{Loaded, On, Predecessor, Step};
 pub use run::event::{Event, Observer, Unobserved};
 pub use run::report::{Outcome, RunReport, TaskReport};

@@ -176,3 +176,30 @@ fn hostile_files_do_no_harm() {
     let refused = check(&long).unwrap_err().to_string();
     assert!(refused.contains("4 MiB at most"), "{refused}");
 }
+
+#[test]
+fn mistakes_of_form_do_not_hide_others() {
+    let found = findings(
+        r#"
+[variables]
+day = "x"
+[connections]
+db = { url = "mssql://u@h/d", colour = "red" }
+[tasks.load]
+type = "sql"
+connection = "dbb"
+statement = "SELECT ${dya:literal}"
+[tasks.wrong]
+type = "sql"
+statemnt = "SELECT 1"
+[tasks.last]
+type = "program"
+after = ["wrong", "laod"]
+command = ["true"]
+"#,
+    );
+    for expected in ["colour", "statemnt", "no connection `dbb`", "dya", "no task `laod`"] {
+        assert!(found.iter().any(|finding| finding.contains(expected)), "{expected}: {found:#?}");
+    }
+    assert!(!found.iter().any(|finding| finding.contains("no task `wrong`")), "{found:#?}");
+}

@@ -79,17 +79,29 @@ pub enum PackageAction {
     },
     /// Print the JSON Schema of packages, for editors
     Schema,
-    /// Turn an SSIS package into a package of bulkwire, and name every part that cannot be
-    Import {
-        /// The .dtsx file
-        file: PathBuf,
-        /// Where the package goes; `-` is standard output (default: beside the file, with the suffix .toml)
-        #[arg(long, short = 'o', value_name = "FILE")]
-        output: Option<PathBuf>,
-        /// Replace a file that is there
-        #[arg(long)]
-        force: bool,
-    },
+    /// Turn SSIS packages into packages of bulkwire, and name every part that cannot be
+    Import(ImportArgs),
+}
+
+/// `bulkwire package import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// A package (.dtsx), with the connection managers and parameters of its project beside it (*.conmgr, Project.params); or
+    /// all packages of a project (.dtproj) or of its archive (.ispac)
+    pub file: PathBuf,
+    /// Where the package goes, `-` for standard output; the folder, for a project (default: beside the file, with the suffix
+    /// .toml)
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub force: bool,
+    /// Sign in to all servers as this user, in place of the Windows account and of users in the package
+    #[arg(long, value_name = "USER", requires = "password_env")]
+    pub user: Option<String>,
+    /// The environment variable that has the password of --user
+    #[arg(long, value_name = "NAME", requires = "user")]
+    pub password_env: Option<String>,
 }
 
 fn parse_set(text: &str) -> Result<(String, String), String> {

@@ -72,10 +72,28 @@ pub(super) fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             }
         };
         secret(subject, &at, connection.url(), found);
+        if let Some(message) = without_user(name, connection.url()) {
+            found.push(warning(subject.document.at_value(&at, message)));
+        }
         if !used.contains(name) {
             found.push(warning(subject.document.at_key(&own, format!("connection `{name}` is not used"))));
         }
     }
+}
+
+/// Warns of a URL of SQL Server by which nobody signs in but with a token of the environment.
+fn without_user(name: &str, url: &str) -> Option<String> {
+    let rest = url.strip_prefix("mssql://").or_else(|| url.strip_prefix("sqlserver://"))?;
+    let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+    let parameters = parameters.to_ascii_lowercase().replace(['_', '%', ' '], "");
+    let says = ["integratedsecurity=", "authentication=", "user", "uid=", "accesstoken="];
+    let has_user =
+        place.contains('@') || url.contains("${") || says.iter().any(|word| parameters.contains(word));
+    (!has_user).then(|| {
+        format!(
+            "connection `{name}` names no user (mssql://USER@… with password_env, or IntegratedSecurity=true)"
+        )
+    })
 }
 
 /// Returns true for another kind of source than SQL Server, by the scheme of its URL.

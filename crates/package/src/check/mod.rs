@@ -3,10 +3,12 @@
 mod connections;
 mod names;
 mod sequence;
-mod tasks;
+pub(crate) mod tasks;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
 
 use crate::conformity;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -54,7 +56,8 @@ pub fn check(path: &Path) -> std::io::Result<Checked> {
 /// Checks a package that stands in a file of this name; `outer` are the packages that run it.
 fn check_text(path: &Path, text: String, outer: &[PathBuf]) -> Checked {
     let (document, mut findings) = Document::parse(text);
-    let package = if findings.is_empty() {
+    let is_toml = findings.is_empty();
+    let package = if is_toml {
         findings = conformity::findings(&document, &schema());
         match serde_json::from_value::<Package>(document.tree.clone()) {
             Ok(package) => Some(package),
@@ -72,19 +75,57 @@ fn check_text(path: &Path, text: String, outer: &[PathBuf]) -> Checked {
         Some(folder) => folder,
         None => Path::new("."),
     };
-    if let Some(package) = &package {
+    // Mistakes of form do not hide those of what goes together.
+    let parts = if package.is_none() && is_toml { sound_parts(&document.tree) } else { None };
+    if let Some(package) = package.as_ref().or(parts.as_ref()) {
         let subject = Subject { document: &document, package, folder };
-        connections::check(&subject, &mut findings);
-        sequence::check(&subject, &mut findings);
-        names::check(&subject, &mut findings);
-        tasks::check(&subject, &mut findings);
-        inner_packages(&subject, path, outer, &mut findings);
+        let mut further = Vec::new();
+        connections::check(&subject, &mut further);
+        sequence::check(&subject, &mut further);
+        names::check(&subject, &mut further);
+        tasks::check(&subject, &mut further);
+        inner_packages(&subject, path, outer, &mut further);
+        // What is not used may be used where the form is wrong.
+        further.retain(|finding| parts.is_none() || finding.severity == Severity::Error);
+        findings.append(&mut further);
     }
     findings.sort_by_key(|finding| (finding.line, finding.column));
     findings.dedup();
     let is_sound = !findings.iter().any(|finding| finding.severity == Severity::Error);
     let package = package.filter(|_| is_sound).map(|package| Loaded::new(path, folder, package, &document));
     Checked { package, findings }
+}
+
+/// Reads a package without the parts whose form is wrong: harmless ones stand in their places, so that their names are known.
+fn sound_parts(tree: &Value) -> Option<Package> {
+    let harmless = |key: &str| match key {
+        "tasks" => json!({ "type": "program", "command": ["none"] }),
+        "connections" => json!("mssql://user@host/database"),
+        _ => json!(""),
+    };
+    let alone = |key: &str, value: &Value| {
+        let mut members = Map::new();
+        members.insert("tasks".to_owned(), json!({}));
+        members.insert(key.to_owned(), value.clone());
+        serde_json::from_value::<Package>(Value::Object(members)).is_ok()
+    };
+    let mut sound = Map::new();
+    for (key, value) in tree.as_object()? {
+        let value = match (key.as_str(), value) {
+            ("tasks" | "connections" | "variables", Value::Object(members)) => {
+                let checked = members.iter().map(|(name, member)| {
+                    let is_sound = alone(key, &json!({ name: member }));
+                    (name.clone(), if is_sound { member.clone() } else { harmless(key) })
+                });
+                Value::Object(checked.collect())
+            }
+            _ => value.clone(),
+        };
+        if alone(key, &value) {
+            sound.insert(key.clone(), value);
+        }
+    }
+    serde_json::from_value(Value::Object(sound)).ok()
 }
 
 /// Checks the packages that this one runs, unless variables name their files.

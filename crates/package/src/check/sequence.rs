@@ -1,18 +1,23 @@
 //! Conditions of order: tasks that exist, and no circles.
 
-use crate::check::{Subject, Tasks, with_hint};
+use crate::check::{Subject, Tasks, warning, with_hint};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::member;
 use crate::model::Action;
 use crate::order::order;
 
+/// The tasks of the package itself.
+const TOP: &str = "/tasks";
+
 pub(super) fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
-    level(subject, &subject.package.tasks, "/tasks", found);
+    level(subject, &subject.package.tasks, TOP, found);
 }
 
 fn level(subject: &Subject<'_>, tasks: &Tasks, pointer: &str, found: &mut Vec<Diagnostic>) {
     if tasks.is_empty() {
-        found.push(subject.document.at_key(pointer, "there is no task"));
+        let finding = subject.document.at_key(pointer, "there is no task");
+        // A group without tasks is done when it begins.
+        found.push(if pointer == TOP { finding } else { warning(finding) });
     }
     let names: Vec<&str> = tasks.keys().map(String::as_str).collect();
     let mut predecessors = Vec::new();

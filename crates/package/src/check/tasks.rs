@@ -6,6 +6,8 @@ use crate::document::member;
 use crate::model::{Action, CopyTask, Endpoint, GroupTask, HttpTask, SqlTask};
 use crate::sql_script::{batches, script_text};
 
+/// The program in place of a task of SSIS that has no counterpart.
+pub(crate) const NOT_TRANSLATED: &str = "not-translated";
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
 pub(super) fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
@@ -28,6 +30,11 @@ pub(super) fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             Action::Http(http) => of_http(subject, pointer, http, found),
             Action::Package(inner) => exists(subject, &member(pointer, "file"), &inner.file, found),
             Action::Program(program) => {
+                if program.command.first().is_some_and(|name| name == NOT_TRANSLATED) {
+                    let what = program.command.get(1).map_or("this task", String::as_str);
+                    let message = format!("{what} was not translated from SSIS, and fails when it runs");
+                    found.push(warning(subject.document.at_value(&member(pointer, "command"), message)));
+                }
                 if program.command.first().is_none_or(String::is_empty) {
                     let message = "the program's name is missing";
                     found.push(subject.document.at_value(&member(pointer, "command"), message));

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::dtsx::expression::parse;
-use crate::dtsx::named::{Names, VariableNames};
+use crate::dtsx::named::{Names, VariableNames, without_mark};
+use crate::dtsx::project::{Project, SignIn};
 use crate::dtsx::tsql::template;
 use crate::dtsx::written::{Table, Toml};
-use crate::dtsx::xml::Element;
+use crate::dtsx::xml::{Element, is_true};
 
 /// The counterpart of a connection manager.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,16 @@ pub enum Manager {
     File(FileManager),
     /// Nothing that could be translated.
     Other(String),
+}
+
+impl Manager {
+    /// Returns the connection, for a server.
+    pub fn server(&self) -> Option<&str> {
+        match self {
+            Self::Server(name) => Some(name),
+            Self::File(_) | Self::Other(_) => None,
+        }
+    }
 }
 
 /// A file.
@@ -41,11 +52,17 @@ pub struct Managers {
 }
 
 impl Managers {
-    /// Reads those of a package.
-    pub fn read(package: &Element, variables: &VariableNames, left_out: &mut Vec<String>) -> Self {
+    /// Reads those of a package, and those of its project, which come first.
+    pub fn read(
+        package: &Element,
+        project: &Project,
+        variables: &VariableNames,
+        left_out: &mut Vec<String>,
+    ) -> Self {
         let mut names = Names::default();
         let mut this = Self::default();
-        for manager in package.within("ConnectionManagers", "ConnectionManager") {
+        let own = package.within("ConnectionManagers", "ConnectionManager");
+        for manager in project.managers.iter().chain(own) {
             let name = manager.property("ObjectName").to_owned();
             let kind = manager.property("CreationName").to_owned();
             let inner = manager.find_in_data("ConnectionManager");
@@ -55,7 +72,7 @@ impl Managers {
             let read = match kind.split(':').next().unwrap_or_default() {
                 "OLEDB" | "ADO.NET" | "ADO" => {
                     let here = names.give(&name);
-                    match server(&here, &name, text, left_out) {
+                    match server(&here, &name, text, project.sign_in.as_ref(), left_out) {
                         Some(table) => {
                             this.connections.push(table);
                             Manager::Server(here)
@@ -77,10 +94,9 @@ impl Managers {
                     Manager::Other(kind.clone())
                 }
             };
-            for id in [manager.attribute("refId"), Some(manager.property("DTSID")), Some(&name)]
-                .into_iter()
-                .flatten()
-            {
+            let of_project = format!("Project.ConnectionManagers[{name}]");
+            let ids = [manager.value("refId"), manager.property("DTSID"), &name, &of_project];
+            for id in ids.into_iter().filter(|id| !id.is_empty()) {
                 this.by_id.insert(id.to_ascii_lowercase(), read.clone());
             }
         }
@@ -141,7 +157,13 @@ fn setting(text: &str, names: &[&str]) -> Option<String> {
 }
 
 /// Makes a connection to SQL Server, without its password.
-fn server(here: &str, name: &str, text: &str, left_out: &mut Vec<String>) -> Option<Table> {
+fn server(
+    here: &str,
+    name: &str,
+    text: &str,
+    sign_in: Option<&SignIn>,
+    left_out: &mut Vec<String>,
+) -> Option<Table> {
     let provider = setting(text, &["provider"]).unwrap_or_default();
     let is_sql_server = provider.is_empty()
         || ["sqlncli", "msoledbsql", "sqloledb"]
@@ -158,13 +180,22 @@ fn server(here: &str, name: &str, text: &str, left_out: &mut Vec<String>) -> Opt
         other => other.strip_prefix("tcp:").unwrap_or(other).replacen(".\\", "localhost\\", 1),
     };
     let (host, port) = source.split_once(',').unwrap_or((&source, ""));
-    let user = setting(text, &["user id", "uid", "user"]);
+    let user = setting(text, &["user id", "uid", "user"]).filter(|user| !user.is_empty());
+    let has_ticket = setting(text, &["integrated security", "trusted_connection"])
+        .is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "sspi" | "true" | "yes"));
     let mut url = "mssql://".to_owned();
     let mut keys = Vec::new();
     let mut comments = vec![name.to_owned()];
-    if let Some(user) = user.filter(|user| !user.is_empty()) {
+    let mut parameters = Vec::new();
+    if let Some(SignIn { user, password_env }) = sign_in {
+        url.push_str(&format!("{}@", encoded(user)));
+        keys.push(("password_env".to_owned(), Toml::text(password_env.clone())));
+    } else if let Some(user) = user {
         url.push_str(&format!("{}@", encoded(&user)));
         keys.push(("password_env".to_owned(), Toml::text(format!("{}_PASSWORD", here.to_ascii_uppercase()))));
+    } else if has_ticket {
+        parameters.push("IntegratedSecurity=true".to_owned());
+        comments.push("Signs in with the Kerberos ticket of whoever runs this.".to_owned());
     } else {
         left_out.push(format!(
             "connection manager {name:?}: sign-in with the Windows account; name a user and password_env"
@@ -173,12 +204,20 @@ fn server(here: &str, name: &str, text: &str, left_out: &mut Vec<String>) -> Opt
             "NOT TRANSLATED: sign-in with the Windows account; name a user and password_env".to_owned(),
         );
     }
-    url.push_str(&host.split('\\').map(encoded).collect::<Vec<_>>().join("\\"));
+    let (host, instance) = host.split_once('\\').unwrap_or((host, ""));
+    url.push_str(&encoded(host.trim()));
+    // Beside a port the instance says nothing.
+    if !instance.is_empty() && port.is_empty() {
+        parameters.push(format!("Instance={}", encoded(instance.trim())));
+    }
     if !port.is_empty() {
         url.push_str(&format!(":{}", port.trim()));
     }
     if let Some(database) = setting(text, &["initial catalog", "database"]) {
         url.push_str(&format!("/{}", encoded(&database)));
+    }
+    if !parameters.is_empty() {
+        url.push_str(&format!("?{}", parameters.join("&")));
     }
     keys.insert(0, ("url".to_owned(), Toml::text(url)));
     Some(Table { name: here.to_owned(), comments, keys, tasks: Vec::new() })
@@ -215,8 +254,20 @@ fn flat_file(name: &str, path: String, inner: Option<&Element>, left_out: &mut V
         }
         other => left_out.push(format!("connection manager {name:?}: columns of fixed width ({other}); `copy` reads them by a format file of bcp")),
     }
+    let names: Vec<String> =
+        columns.iter().map(|column| without_mark(column.property("ObjectName")).to_owned()).collect();
     if !is_true(inner.value("ColumnNamesInFirstDataRow")) {
         options.push(("no_header".to_owned(), Toml::Word("true".to_owned())));
+        if !names.is_empty() {
+            options.push((
+                "columns".to_owned(),
+                Toml::List(names.iter().map(|name| Toml::literal(name)).collect()),
+            ));
+        }
+    }
+    // Only this suffix says by itself what the file is.
+    if !path.to_ascii_lowercase().ends_with(".csv") {
+        options.insert(0, ("format".to_owned(), Toml::text("csv")));
     }
     let skipped = inner.value("HeaderRowsToSkip");
     if !matches!(skipped, "" | "0") && skipped.bytes().all(|b| b.is_ascii_digit()) {
@@ -229,12 +280,7 @@ fn flat_file(name: &str, path: String, inner: Option<&Element>, left_out: &mut V
     {
         options.push(("encoding".to_owned(), Toml::text(code)));
     }
-    let names = columns.iter().map(|column| column.property("ObjectName").to_owned()).collect();
     FileManager { path, options, is_workbook: false, columns: names }
-}
-
-pub(super) fn is_true(text: &str) -> bool {
-    matches!(text, "True" | "true" | "1" | "-1")
 }
 
 /// Decodes text in which characters stand as `_x000D_`.

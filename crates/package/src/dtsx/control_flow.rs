@@ -2,26 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::dtsx::connection_managers::{FileManager, Manager, Managers, is_true, property_expression};
+use crate::dtsx::connection_managers::{FileManager, Manager, property_expression};
 use crate::dtsx::data_flow;
 use crate::dtsx::expression::parse;
 use crate::dtsx::named::{Names, VariableNames};
 use crate::dtsx::sql_task;
-use crate::dtsx::tsql::{condition, template};
+use crate::dtsx::translation::Flow;
+use crate::dtsx::tsql::{condition, template, value};
 use crate::dtsx::written::{Table, Toml};
-use crate::dtsx::xml::Element;
-
-/// A translation under way.
-pub struct Flow<'a> {
-    /// The package's connection managers.
-    pub managers: &'a Managers,
-    /// The parts that could not be translated.
-    pub left_out: Vec<String>,
-    /// Names of loops, which are no variables.
-    pub loops: Vec<String>,
-    /// Tasks so far.
-    pub tasks: usize,
-}
+use crate::dtsx::xml::{Element, is_true};
 
 impl Flow<'_> {
     /// Translates the tasks of a package or a container.
@@ -151,6 +140,14 @@ impl Flow<'_> {
                 self.left_out.push(format!("{title}: its transaction (TransactionOption Required); `transaction = true` is for groups of sql"));
             }
             task.tasks = self.executables(executable, &mut variables.clone());
+        } else if kind.contains("STOCK:FORLOOP") {
+            let property = |name: &str| executable.property(name).to_owned();
+            self.left_out
+                .push(format!("{title}: its loop while {}; its tasks run once", property("EvalExpression")));
+            task.keys.push(("type".to_owned(), Toml::text("group")));
+            task.tasks = self.executables(executable, &mut variables.clone());
+        } else if kind.contains("ExpressionTask") {
+            self.assignment(executable, &title, variables, &mut task);
         } else if kind.contains("STOCK:FOREACHLOOP") {
             self.for_each(executable, &title, variables, &mut task);
         } else if kind.contains("ExecuteProcess") {
@@ -184,15 +181,22 @@ impl Flow<'_> {
         tasks
     }
 
-    /// Makes a task that fails until somebody writes its work, so that no task is dropped silently.
-    pub fn placeholder(&mut self, title: &str, kind: &str, task: &mut Table) {
-        let kind = kind.split(',').next().unwrap_or(kind);
-        self.left_out
-            .push(format!("task {title:?} ({kind}); a program that does not exist stands in its place"));
-        task.keys = vec![
-            ("type".to_owned(), Toml::text("program")),
-            ("command".to_owned(), Toml::List(vec![Toml::text("not-translated"), Toml::literal(title)])),
-        ];
+    /// Has a server compute the value of a variable: `@[User::Day] = …`.
+    fn assignment(&mut self, executable: &Element, title: &str, variables: &VariableNames, task: &mut Table) {
+        let text = executable
+            .find("ExpressionTask")
+            .map(|data| data.value("Expression").to_owned())
+            .unwrap_or_default();
+        let made = assigned(&text, variables);
+        let server = self.managers.connections.first().map(|connection| connection.name.clone());
+        let (Ok((variable, sql)), Some(server)) = (&made, server) else {
+            let reason = made.err().unwrap_or_else(|| "no server can compute it".to_owned());
+            return self.placeholder(title, &format!("ExpressionTask: {reason}"), task);
+        };
+        task.keys.push(("type".to_owned(), Toml::text("sql")));
+        task.keys.push(("connection".to_owned(), Toml::text(server)));
+        task.keys.push(("statement".to_owned(), Toml::text(format!("SELECT {sql}"))));
+        task.keys.push(("into".to_owned(), Toml::text(variable.clone())));
     }
 
     fn for_each(
@@ -368,6 +372,15 @@ impl Flow<'_> {
         }
         task.keys.extend(keys.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
+}
+
+/// Reads `@[User::Name] = expression`: the variable here, and the expression in T-SQL.
+fn assigned(text: &str, variables: &VariableNames) -> Result<(String, String), String> {
+    let (target, expression) = text.split_once('=').ok_or("it assigns nothing")?;
+    let name = target.trim().trim_start_matches('@').trim_start_matches('[').trim_end_matches(']');
+    let here = variables.get(name).ok_or_else(|| format!("the variable {name} is not known"))?;
+    let sql = value(&parse(expression.trim_start_matches('='))?, variables)?;
+    Ok((here, sql))
 }
 
 /// Variables of a loop over files stand for the name or stem there.

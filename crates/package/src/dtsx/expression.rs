@@ -175,9 +175,12 @@ impl Reader {
         Ok(match word {
             Word::Number(number) => Expression::Number(number),
             Word::Text(text) => Expression::Text(text),
-            Word::Column(name) => Expression::Column(name),
+            // SSIS writes names of functions in brackets too.
+            Word::Column(name) if self.words.get(self.at) != Some(&Word::Symbol("(")) => {
+                Expression::Column(name)
+            }
             Word::Variable(name) => Expression::Variable(name),
-            Word::Name(name) => {
+            Word::Name(name) | Word::Column(name) => {
                 let upper = name.to_ascii_uppercase();
                 if !self.takes("(") {
                     return Ok(match upper.as_str() {

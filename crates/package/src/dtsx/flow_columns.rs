@@ -29,12 +29,24 @@ pub struct Known<'a> {
 impl FlowColumns {
     /// Notes a column: its lineage, its name and the T-SQL that makes it.
     pub fn set(&mut self, column: &Element, sql: String) {
-        let lineage = match column.value("lineageId") {
-            "" => column.value("refId"),
-            lineage => lineage,
-        };
-        let entry = Column { name: column.value("name").to_owned(), sql };
-        self.by_lineage.insert(lineage.to_owned(), entry);
+        self.put(lineage_of(column), column.value("name"), sql);
+    }
+
+    /// Notes a column of a lineage.
+    pub fn put(&mut self, lineage: &str, name: &str, sql: String) {
+        self.by_lineage.insert(lineage.to_owned(), Column { name: name.to_owned(), sql });
+    }
+
+    /// Lists the columns: lineage, name, and the T-SQL that makes it.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.by_lineage
+            .iter()
+            .map(|(lineage, column)| (lineage.as_str(), column.name.as_str(), column.sql.as_str()))
+    }
+
+    /// Forgets a column.
+    pub fn remove(&mut self, lineage: &str) {
+        self.by_lineage.remove(lineage);
     }
 
     /// Replaces the value of an existing column.
@@ -59,7 +71,10 @@ impl FlowColumns {
     /// # Errors
     /// What has no translation.
     pub fn value(&self, text: &str, variables: &VariableNames) -> Result<String, String> {
-        tsql::value(&parse(text)?, &Known { columns: self, variables })
+        let known = Known { columns: self, variables };
+        parse(text)
+            .and_then(|parsed| tsql::value(&parsed, &known))
+            .map_err(|reason| in_expression(text, &reason))
     }
 
     /// Translates an expression as a search condition.
@@ -67,8 +82,29 @@ impl FlowColumns {
     /// # Errors
     /// What has no translation.
     pub fn predicate(&self, text: &str, variables: &VariableNames) -> Result<String, String> {
-        tsql::predicate(&parse(text)?, &Known { columns: self, variables })
+        let known = Known { columns: self, variables };
+        parse(text)
+            .and_then(|parsed| tsql::predicate(&parsed, &known))
+            .map_err(|reason| in_expression(text, &reason))
     }
+}
+
+/// Says which expression has no translation.
+fn in_expression(text: &str, reason: &str) -> String {
+    format!("its expression {}: {reason}", text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Returns the lineage of an output column.
+pub fn lineage_of(column: &Element) -> &str {
+    match column.value("lineageId") {
+        "" => column.value("refId"),
+        lineage => lineage,
+    }
+}
+
+/// Returns the lineage or id that a property refers to, which newer packages write as `#{…}`.
+pub fn reference<'a>(column: &'a Element, name: &str) -> &'a str {
+    property(column, name).trim_start_matches("#{").trim_end_matches('}')
 }
 
 impl Names for Known<'_> {

@@ -23,7 +23,10 @@ pub enum ImportError {
     /// More or deeper than any package.
     #[error("the document is too large, or nested too deeply")]
     TooLarge,
+    /// No archive.
+    #[error("this is no archive of a project: {0}")]
+    Archive(String),
     /// XML of another kind.
-    #[error("this is no package of SSIS: its root is <{0}>")]
+    #[error("this is no package of SSIS, nor a part of its project: its root is <{0}>")]
     Foreign(String),
 }

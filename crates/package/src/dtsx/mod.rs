@@ -1,21 +1,30 @@
 //! Turns packages of SSIS (`.dtsx`) into packages of bulkwire. What has no counterpart is named, in the result and in the file.
 
+mod component_class;
 mod connection_managers;
 mod control_flow;
 mod data_flow;
 mod expression;
 mod flow_columns;
+mod flow_ends;
+mod flow_graph;
+mod flow_reader;
+mod flow_rows;
+mod flow_sets;
 mod import_error;
 mod named;
+mod project;
 mod sql_task;
+mod translation;
 mod tsql;
 mod written;
 mod xml;
 
 use crate::dtsx::connection_managers::Managers;
-use crate::dtsx::control_flow::Flow;
 pub use crate::dtsx::import_error::ImportError;
 use crate::dtsx::named::{Names, VariableNames};
+pub use crate::dtsx::project::{Project, packages_of_project};
+use crate::dtsx::translation::Flow;
 use crate::dtsx::written::{Table, Toml, pairs};
 use crate::dtsx::xml::Element;
 use crate::sql_script::script_text;
@@ -45,11 +54,21 @@ const KINDS: [(&[&str], &str); 6] = [
     (&["8"], "text"),
 ];
 
-/// Translates a file.
+/// Types of a project's parameters by their numbers, those of .NET, and the types here.
+const PARAMETER_KINDS: [(&[&str], &str); 6] = [
+    (&["5", "6", "7", "8", "9", "10", "11", "12"], "integer"),
+    (&["13", "14"], "number"),
+    (&["15"], "decimal"),
+    (&["16"], "datetime"),
+    (&["3"], "boolean"),
+    (&["18"], "text"),
+];
+
+/// Translates a package, which may use what its project has.
 ///
 /// # Errors
 /// It is no package of SSIS.
-pub fn import_dtsx(bytes: &[u8], name: &str) -> Result<Imported, ImportError> {
+pub fn import_dtsx(bytes: &[u8], name: &str, project: &Project) -> Result<Imported, ImportError> {
     let text = script_text(bytes).ok_or(ImportError::Encoding)?;
     let package = xml::parse(&text)?;
     if package.name != "Executable" {
@@ -59,10 +78,13 @@ pub fn import_dtsx(bytes: &[u8], name: &str) -> Result<Imported, ImportError> {
     let mut names = Names::default();
     let mut variables = VariableNames::default();
     let mut defined = Vec::new();
-    every_variable(&package, &mut |variable, is_parameter| {
-        define(variable, is_parameter, &mut names, &mut variables, &mut defined, &mut left_out);
-    });
-    let managers = Managers::read(&package, &variables, &mut left_out);
+    let mut definer =
+        Definer { names: &mut names, known: &mut variables, defined: &mut defined, left_out: &mut left_out };
+    for parameter in &project.parameters {
+        definer.parameter_of_project(parameter);
+    }
+    every_variable(&package, &mut |variable, is_parameter| definer.variable(variable, is_parameter));
+    let managers = Managers::read(&package, project, &variables, &mut left_out);
     let mut flow = Flow { managers: &managers, left_out, loops: Vec::new(), tasks: 0 };
     let tasks = flow.executables(&package, &mut variables);
     if package.child("EventHandlers").is_some_and(|handlers| !handlers.children.is_empty()) {
@@ -101,51 +123,87 @@ fn every_variable(element: &Element, visit: &mut dyn FnMut(&Element, bool)) {
     element.within("Executables", "Executable").for_each(|inner| every_variable(inner, visit));
 }
 
-fn define(
-    variable: &Element,
-    is_parameter: bool,
-    names: &mut Names,
-    known: &mut VariableNames,
-    defined: &mut Vec<(String, Toml)>,
-    left_out: &mut Vec<String>,
-) {
-    let name = variable.property("ObjectName");
-    let namespace = if is_parameter { "$Package" } else { variable.property("Namespace") };
-    if namespace == "System" {
-        return;
+/// Defines the variables of a package.
+struct Definer<'a> {
+    names: &'a mut Names,
+    known: &'a mut VariableNames,
+    defined: &'a mut Vec<(String, Toml)>,
+    left_out: &'a mut Vec<String>,
+}
+
+impl Definer<'_> {
+    fn parameter_of_project(&mut self, parameter: &Element) {
+        let name = parameter.value("Name");
+        let property = |name: &str| {
+            let found = parameter.within("Properties", "Property").find(|one| one.value("Name") == name);
+            found.map_or("", |one| one.text.as_str())
+        };
+        let kind = PARAMETER_KINDS.iter().find(|(numbers, _)| numbers.contains(&property("DataType")));
+        let Some((_, kind)) = kind else {
+            return self.left_out.push(format!("parameter $Project::{name} (an object)"));
+        };
+        let text = match property("Sensitive") {
+            "1" | "True" | "true" => {
+                self.left_out
+                    .push(format!("parameter $Project::{name}: its value is a secret; `--set` gives it"));
+                ""
+            }
+            _ => property("Value"),
+        };
+        self.define(&format!("$Project::{name}"), name, kind, text);
     }
-    let namespace = if namespace.is_empty() { "User" } else { namespace };
-    let value = variable.child("VariableValue");
-    let (text, data_type) = match value {
-        Some(value) => (value.text.trim().to_owned(), value.value("DataType")),
-        None => {
-            let value = variable.all("Property").find(|property| property.value("Name") == "ParameterValue");
-            (value.map_or_else(String::new, |value| value.text.clone()), variable.property("DataType"))
+
+    fn variable(&mut self, variable: &Element, is_parameter: bool) {
+        let name = variable.property("ObjectName");
+        let namespace = if is_parameter { "$Package" } else { variable.property("Namespace") };
+        if namespace == "System" {
+            return;
         }
-    };
-    let kind = KINDS.iter().find(|(numbers, _)| numbers.contains(&data_type)).map(|(_, kind)| *kind);
-    let Some(kind) = kind else {
-        return left_out.push(format!("variable {namespace}::{name} (an object)"));
-    };
-    if !variable.property("Expression").is_empty() {
-        left_out.push(format!(
-            "variable {namespace}::{name}: its expression {}",
-            variable.property("Expression")
-        ));
+        let namespace = if namespace.is_empty() { "User" } else { namespace };
+        let value = variable.child("VariableValue");
+        let (text, data_type) = match value {
+            Some(value) => (value.text.trim().to_owned(), value.value("DataType")),
+            None => {
+                let value =
+                    variable.all("Property").find(|property| property.value("Name") == "ParameterValue");
+                (value.map_or_else(String::new, |value| value.text.clone()), variable.property("DataType"))
+            }
+        };
+        let kind = KINDS.iter().find(|(numbers, _)| numbers.contains(&data_type)).map(|(_, kind)| *kind);
+        let Some(kind) = kind else {
+            return self.left_out.push(format!("variable {namespace}::{name} (an object)"));
+        };
+        if !variable.property("Expression").is_empty() {
+            self.left_out.push(format!(
+                "variable {namespace}::{name}: its expression {}",
+                variable.property("Expression")
+            ));
+        }
+        let here = self.define(&format!("{namespace}::{name}"), name, kind, &text);
+        // Queries refer to variables by their ids.
+        let id = variable.property("DTSID");
+        if !id.is_empty() {
+            self.known.set(id, &here);
+        }
     }
-    let here = names.give(name);
-    known.set(&format!("{namespace}::{name}"), &here);
-    let parsed = crate::scalar::Scalar::parse(kind_of(kind), &text.replace(['\r', '\n'], " "));
-    let value = match (kind, parsed.ok().and_then(|value| value.text)) {
-        ("text", _) => Toml::text(text),
-        ("integer" | "boolean", Some(text)) => Toml::Word(text),
-        (kind, default) => {
-            let mut members = vec![("type".to_owned(), Toml::text(kind))];
-            members.extend(default.map(|text| ("default".to_owned(), Toml::text(text))));
-            Toml::Table(members)
-        }
-    };
-    defined.push((here, value));
+
+    /// Defines a variable of a type, and returns its name here.
+    fn define(&mut self, full_name: &str, name: &str, kind: &str, text: &str) -> String {
+        let here = self.names.give(name);
+        self.known.set(full_name, &here);
+        let parsed = crate::scalar::Scalar::parse(kind_of(kind), &text.replace(['\r', '\n'], " "));
+        let value = match (kind, parsed.ok().and_then(|value| value.text)) {
+            ("text", _) => Toml::text(text),
+            ("integer" | "boolean", Some(text)) => Toml::Word(text),
+            (kind, default) => {
+                let mut members = vec![("type".to_owned(), Toml::text(kind))];
+                members.extend(default.map(|text| ("default".to_owned(), Toml::text(text))));
+                Toml::Table(members)
+            }
+        };
+        self.defined.push((here.clone(), value));
+        here
+    }
 }
 
 fn kind_of(word: &str) -> crate::model::Kind {

@@ -35,6 +35,12 @@ impl Names {
     }
 }
 
+/// Removes a byte-order mark that was read as text in the code page of some Windows, or as a character.
+pub fn without_mark(name: &str) -> &str {
+    let marks = ["\u{feff}", "\u{ef}\u{bb}\u{bf}"];
+    marks.iter().find_map(|mark| name.strip_prefix(mark)).unwrap_or(name)
+}
+
 /// Variables of SSIS (`User::Name`, without regard to case) and their templates here.
 #[derive(Debug, Clone, Default)]
 pub struct VariableNames(pub BTreeMap<String, String>);
@@ -52,17 +58,19 @@ impl VariableNames {
         if let Some(system) = system {
             return Some(system.to_owned());
         }
-        let lower = name.to_ascii_lowercase();
-        let qualified = if lower.contains("::") { lower } else { format!("user::{lower}") };
-        self.0.get(&qualified).cloned()
+        self.0.get(&qualified(name)).cloned()
     }
 
     /// Notes a variable.
     pub fn set(&mut self, name: &str, here: &str) {
-        let lower = name.to_ascii_lowercase();
-        let qualified = if lower.contains("::") { lower } else { format!("user::{lower}") };
-        self.0.insert(qualified, here.to_owned());
+        self.0.insert(qualified(name), here.to_owned());
     }
+}
+
+/// Returns the whole name of a variable, in lower case; an id in braces is one.
+fn qualified(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    if lower.contains("::") || lower.starts_with('{') { lower } else { format!("user::{lower}") }
 }
 
 /// Control flow knows variables alone.

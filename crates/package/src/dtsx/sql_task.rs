@@ -1,8 +1,10 @@
 //! Execute SQL tasks.
 
 use crate::dtsx::connection_managers::{FileManager, Manager, property_expression};
-use crate::dtsx::control_flow::Flow;
+use crate::dtsx::expression::parse;
 use crate::dtsx::named::VariableNames;
+use crate::dtsx::translation::Flow;
+use crate::dtsx::tsql::template;
 use crate::dtsx::written::{Table, Toml};
 use crate::dtsx::xml::Element;
 
@@ -23,18 +25,28 @@ pub fn translate(
     };
     task.keys.push(("type".to_owned(), Toml::text("sql")));
     task.keys.push(("connection".to_owned(), Toml::text(connection)));
-    if let Some(expression) = property_expression(executable, "SqlStatementSource") {
+    let expression = property_expression(executable, "SqlStatementSource");
+    let made = expression.as_deref().and_then(|text| template(&parse(text).ok()?, variables));
+    if let (Some(expression), None) = (&expression, &made) {
         flow.left_out.push(format!("{title}: the expression that makes its statement: {expression}"));
     }
     let source = data.value("SqlStatementSource");
     let bindings: Vec<&Element> = data.all("ParameterBinding").collect();
     match data.value("SqlStmtSourceType") {
+        _ if made.is_some() => {
+            let made = made.unwrap_or_default();
+            task.keys.push(("statement".to_owned(), Toml::text(numbered(&made))));
+        }
         "FileConnection" => match flow.managers.get(source) {
             Some(Manager::File(FileManager { path, .. })) => {
                 task.keys.push(("file".to_owned(), Toml::text(path.clone())));
             }
             _ => flow.left_out.push(format!("{title}: the file of its statement")),
         },
+        "Variable" if variables.get(source).is_some() => {
+            let here = variables.get(source).unwrap_or_default();
+            task.keys.push(("statement".to_owned(), Toml::text(format!("${{{here}}}"))));
+        }
         "Variable" => {
             flow.left_out.push(format!("{title}: its statement stands in the variable {source}"));
             task.keys.push((
@@ -104,8 +116,13 @@ fn results(flow: &mut Flow<'_>, data: &Element, title: &str, variables: &Variabl
 
 /// Numbers the `?` of a statement as `@p0`, `@p1` and so on; those in texts, names and comments stay.
 fn numbered(sql: &str) -> String {
+    with_marks(sql, &mut |number| format!("@p{number}"))
+}
+
+/// Puts a text in place of each `?` of a statement, by its number from 0; those in texts, names and comments stay.
+pub fn with_marks(sql: &str, value: &mut dyn FnMut(usize) -> String) -> String {
     let mut found = String::new();
-    let mut number = 0_u32;
+    let mut number = 0;
     let mut rest = sql;
     while let Some(c) = rest.chars().next() {
         let end = match c {
@@ -114,7 +131,7 @@ fn numbered(sql: &str) -> String {
             '-' if rest.starts_with("--") => rest.find('\n'),
             '/' if rest.starts_with("/*") => rest.find("*/").map(|at| at + 2),
             '?' => {
-                found.push_str(&format!("@p{number}"));
+                found.push_str(&value(number));
                 number += 1;
                 rest = rest.get(1..).unwrap_or_default();
                 continue;

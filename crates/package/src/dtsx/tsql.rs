@@ -76,7 +76,13 @@ pub fn value(expression: &Expression, names: &dyn Names) -> Result<String, Strin
             format!("CAST({} AS {sql_type})", value(inner, names)?)
         }
         Expression::Unary('!', _) => as_bit(&predicate(expression, names)?),
-        Expression::Unary(operator, inner) => format!("{operator}{}", operand(inner, names)?),
+        // Two dashes would begin a comment, and a variable may be negative.
+        Expression::Unary(operator, inner) => match **inner {
+            Expression::Variable(_) | Expression::Unary(..) => {
+                format!("{operator}({})", value(inner, names)?)
+            }
+            _ => format!("{operator}{}", operand(inner, names)?),
+        },
         Expression::Binary("==" | "!=" | "<" | "<=" | ">" | ">=" | "&&" | "||", ..) => {
             as_bit(&predicate(expression, names)?)
         }
@@ -291,8 +297,10 @@ mod tests {
             ("DATEADD(\"dd\", -1, GETDATE())", "DATEADD(day, -1, GETDATE())"),
             ("FINDSTRING(a, \"x\", 1)", "CHARINDEX(N'x', [a])"),
             ("NULL(DT_I4)", "CAST(NULL AS int)"),
+            ("-@[User::Days] - -a", "-(${days:literal}) - -[a]"),
             ("a == 1 && !(b > 2)", "CAST(CASE WHEN ([a] = 1 AND NOT ([b] > 2)) THEN 1 ELSE 0 END AS bit)"),
             ("[Source].[Col umn]", "[Col umn]"),
+            ("[YEAR]((DT_DBTIMESTAMP)#{a}) + [Code]", "YEAR(CAST([a] AS datetime)) + [Code]"),
             ("@[User::Day]", "${day:literal}"),
             ("1.5e3L", "1.5e3"),
             ("\"\\\"\\x00e9\\n\"", "N'\"\u{e9}\n'"),

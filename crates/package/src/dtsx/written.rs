@@ -83,6 +83,10 @@ impl Table {
         key(&self.name, &mut own);
         let _ = writeln!(out, "[{own}]");
         pairs(&self.keys, out);
+        let is_group = self.keys.iter().any(|(name, value)| name == "type" && *value == Toml::text("group"));
+        if is_group && self.tasks.is_empty() {
+            let _ = writeln!(out, "tasks = {{}}");
+        }
         for task in &self.tasks {
             task.write(&format!("{own}.tasks"), out);
         }

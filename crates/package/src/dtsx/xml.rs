@@ -64,6 +64,11 @@ impl Element {
     }
 }
 
+/// Returns true for a boolean that is set, in any of the spellings of SSIS.
+pub fn is_true(text: &str) -> bool {
+    matches!(text, "True" | "true" | "1" | "-1")
+}
+
 /// Reads a document.
 ///
 /// # Errors

@@ -721,3 +721,77 @@ fn nothing_of_a_package_follows_a_transaction_that_has_ended() {
         }
     }
 }
+
+/// Imports a package of SSIS from the fixtures, with the fixture's server in place of its own.
+fn imported(fixture: &Fixture, name: &str) -> std::path::PathBuf {
+    let source = std::path::absolute(format!("../package/tests/fixtures/{name}")).unwrap();
+    let words = ["package", "import", text(&source), "-o", "imported.toml", "--force", "--user", "sa"];
+    fixture.ok(&[&words[..], &["--password-env", "BULKWIRE_PASSWORD"]].concat());
+    let written = fs::read_to_string(fixture.path("imported.toml")).unwrap();
+    let url = format!("url = \"mssql://sa@{}/master?Encrypt=Off\"", fixture.server.address());
+    let lines = written.lines().map(|line| if line.starts_with("url = ") { url.as_str() } else { line });
+    fixture.file("imported.toml", lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn an_imported_lesson_loads_its_files() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE dbo.Currency (CurrencyKey int, Code nvarchar(3)); INSERT dbo.Currency VALUES (1, 'EUR'), (2, 'USD')");
+    fixture
+        .sql("CREATE TABLE dbo.Days (DayKey int, Day date); INSERT dbo.Days VALUES (20260301, '2026-03-01')");
+    fixture
+        .sql("CREATE TABLE dbo.Rates (CurrencyKey int, DayKey int, AverageRate float, EndOfDayRate float)");
+    fs::create_dir(fixture.path("in")).unwrap();
+    fixture.file("in/rates_1.txt", "1.5\tEUR\t2026-03-01\t1.25\r\n9\tXXX\t2026-03-01\t9\r\n");
+    fixture.file("in/rates_2.txt", "0.5\tUSD\t2026-03-01\t0.75\r\n");
+    let package = imported(&fixture, "rates.dtsx");
+    fixture.ok(&["run", text(&package)]);
+    assert_eq!(
+        fixture.rows("SELECT CurrencyKey, DayKey, AverageRate, EndOfDayRate FROM dbo.Rates ORDER BY 1"),
+        "1,20260301,1.5,1.25\n2,20260301,0.5,0.75\n"
+    );
+}
+
+#[test]
+fn imported_sets_of_rows_are_those_of_the_components() {
+    let fixture = Fixture::new();
+    fixture.sql(
+        "CREATE TABLE dbo.shop_orders (id int, customer nvarchar(10), amount decimal(9, 2));
+         CREATE TABLE dbo.web_orders (number int, customer nvarchar(10), amount decimal(9, 2));
+         CREATE TABLE dbo.customers (code nvarchar(10), city nvarchar(10));
+         CREATE TABLE dbo.totals ([key] nvarchar(10), total decimal(18, 2), orders bigint, city nvarchar(10));
+         CREATE TABLE dbo.buyers ([key] nvarchar(10));
+         INSERT dbo.shop_orders VALUES (1, 'ann', 1.50), (2, 'bob', 2.25), (3, NULL, 4);
+         INSERT dbo.web_orders VALUES (7, 'ANN', 10), (8, 'cyd', 5);
+         INSERT dbo.customers VALUES ('ANN', 'Oslo'), ('BOB', 'Bonn'), (NULL, 'nowhere')",
+    );
+    let package = imported(&fixture, "summary.dtsx");
+    fixture.ok(&["run", text(&package)]);
+    assert_eq!(
+        fixture.rows("SELECT [key], total, orders, city FROM dbo.totals ORDER BY [key]"),
+        ",4.00,1,nowhere\nANN,11.50,2,Oslo\nBOB,2.25,1,Bonn\nCYD,5.00,1,\n"
+    );
+    assert_eq!(fixture.rows("SELECT [key] FROM dbo.buyers ORDER BY [key]"), "\nANN\nBOB\nCYD\n");
+}
+
+#[test]
+fn a_project_is_imported_as_a_whole_and_checked() {
+    let fixture = Fixture::new();
+    let project = std::path::absolute("../package/tests/fixtures/warehouse/Daily.dtproj").unwrap();
+    let project = text(&project);
+    let ran = fixture.ok(&["package", "import", project, "-o", "packages"]);
+    assert!(!ran.stderr.contains("not translated: task"), "{}", ran.stderr);
+    let written = fs::read_to_string(fixture.path("packages/Daily.toml")).unwrap();
+    assert!(written.contains("mssql://db.example/ShopDW?IntegratedSecurity=true"), "{written}");
+    assert_eq!(fixture.run(&["package", "import", project, "-o", "packages"]).code, 1);
+    assert_eq!(fixture.run(&["package", "import", project, "-o", "-"]).code, 2);
+    let missing = fixture.file(
+        "p.toml",
+        "[connections]\ndb = \"mssql://db.example/x\"\n[tasks.a]\ntype = \"program\"\ncommand = [\"not-translated\", \"Mail\"]\n\
+         [tasks.b]\ntype = \"sql\"\nconnection = \"db\"\nstatement = \"SELECT 1\"\n",
+    );
+    let ran = fixture.ok(&["package", "check", text(&missing)]);
+    assert!(ran.stderr.contains("warning: Mail was not translated from SSIS"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("warning: connection `db` names no user"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("is sound, 2 tasks, 2 warnings"), "{}", ran.stderr);
+}

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::ExitStatus;
 use crate::args::{PackageAction, PackageArgs};
 use crate::failure::Failure;
+use crate::verbs::package::import;
 
 /// Runs the verb.
 pub fn run(arguments: &PackageArgs) -> Result<ExitStatus, Failure> {
@@ -25,7 +26,7 @@ pub fn run(arguments: &PackageArgs) -> Result<ExitStatus, Failure> {
             writeln!(io::stdout(), "{text}").map_err(output)?;
             Ok(ExitStatus::SUCCESS)
         }
-        PackageAction::Import { file, output, force } => import(file, output.as_deref(), *force),
+        PackageAction::Import(arguments) => import::run(arguments),
     }
 }
 
@@ -54,7 +55,13 @@ fn report(path: &Path, checked: &Checked, as_json: bool) -> Result<bool, Failure
     print_findings(path, checked);
     if let Some(package) = &checked.package {
         let (tasks, name) = (package.steps.len(), &package.name);
-        say!("{}: {name} is sound, {tasks} {}", path.display(), if tasks == 1 { "task" } else { "tasks" });
+        let warnings = match checked.findings.len() {
+            0 => String::new(),
+            1 => ", 1 warning".to_owned(),
+            count => format!(", {count} warnings"),
+        };
+        let noun = if tasks == 1 { "task" } else { "tasks" };
+        say!("{}: {name} is sound, {tasks} {noun}{warnings}", path.display());
     }
     Ok(checked.package.is_some())
 }
@@ -70,42 +77,6 @@ pub fn print_findings(path: &Path, checked: &Checked) {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         say!("{}: {errors} error{}, {warnings} warning{}", path.display(), plural(errors), plural(warnings));
     }
-}
-
-fn import(file: &Path, to: Option<&Path>, force: bool) -> Result<ExitStatus, Failure> {
-    let unreadable = |source| Failure::Unreadable { file: file.display().to_string(), source };
-    let bytes = std::fs::read(file).map_err(unreadable)?;
-    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let imported = package::import_dtsx(&bytes, &name)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
-    let beside = file.with_extension("toml");
-    let to = to.unwrap_or(&beside);
-    if to.as_os_str() == "-" {
-        io::stdout().write_all(imported.text.as_bytes()).map_err(output)?;
-    } else {
-        let written = std::fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .create_new(!force)
-            .truncate(true)
-            .open(to)
-            .and_then(|mut out| out.write_all(imported.text.as_bytes()));
-        written.map_err(|source| Failure::Output { file: to.display().to_string(), source })?;
-        say!(
-            "{}: {} tasks, {} connections, {} variables",
-            to.display(),
-            imported.tasks,
-            imported.connections,
-            imported.variables
-        );
-    }
-    for part in &imported.left_out {
-        say!("not translated: {part}");
-    }
-    if !imported.left_out.is_empty() {
-        say!("each of them is a comment in the package; `bulkwire package check` says what is still missing");
-    }
-    Ok(ExitStatus::SUCCESS)
 }
 
 fn output(source: io::Error) -> Failure {

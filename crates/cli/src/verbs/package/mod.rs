@@ -1,6 +1,7 @@
 //! `bulkwire package` and `bulkwire run`.
 
 pub(crate) mod command;
+mod import;
 mod log;
 mod page;
 mod progress;
