@@ -112,6 +112,7 @@ fn with_csv_flags(format: Format, flags: &FileOptions) -> Result<Format, CopyErr
         options.row_terminator = RowTerminator::Text(unescape(terminator)?);
     }
     options.skip_lines = flags.skip_lines.unwrap_or(0);
+    options.skip_footer = flags.skip_footer.unwrap_or(0);
     if flags.no_quote {
         options.quote = None;
     } else if let Some(quote) = flags.quote {
@@ -171,6 +172,7 @@ fn first_csv_flag(flags: &FileOptions) -> Option<&'static str> {
         ("--delimiter", flags.delimiter.is_some()),
         ("--row-terminator", flags.row_terminator.is_some()),
         ("--skip-lines", flags.skip_lines.is_some()),
+        ("--skip-footer", flags.skip_footer.is_some()),
         ("--quote", flags.quote.is_some()),
         ("--no-quote", flags.no_quote),
         ("--no-header", flags.no_header),

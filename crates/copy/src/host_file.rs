@@ -58,6 +58,7 @@ impl HostLayout {
             }
         };
         let given = [
+            ("--skip-footer", flags.skip_footer.is_some()),
             ("--quote", flags.quote.is_some()),
             ("--no-quote", flags.no_quote),
             ("--no-header", flags.no_header),

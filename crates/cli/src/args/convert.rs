@@ -14,10 +14,10 @@ pub struct ConvertArgs {
     /// File to write; `-` is standard output
     pub target: String,
     /// Format of the source (default: by its suffix)
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "File")]
+    #[arg(long, visible_alias = "format", value_enum, value_name = "FORMAT", help_heading = "File")]
     pub from: Option<FormatName>,
     /// Format of the target (default: by its suffix)
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "File")]
+    #[arg(long, visible_alias = "to-format", value_enum, value_name = "FORMAT", help_heading = "File")]
     pub to: Option<FormatName>,
     /// Format file of bcp that describes the source
     #[arg(long, value_name = "FILE", conflicts_with = "from", help_heading = "File")]
@@ -51,6 +51,9 @@ pub struct ConvertArgs {
     /// Lines to skip before a CSV source's header or first row
     #[arg(long, value_name = "LINES", help_heading = "Text")]
     pub skip_lines: Option<usize>,
+    /// Lines to leave out at the end of a CSV source, such as a total; empty lines do not count
+    #[arg(long, value_name = "LINES", help_heading = "Text")]
+    pub skip_footer: Option<usize>,
     /// Quote character of a CSV source
     #[arg(long, value_name = "CHAR", help_heading = "Text")]
     pub quote: Option<char>,
@@ -108,6 +111,7 @@ impl ConvertArgs {
             delimiter: self.delimiter.clone(),
             row_terminator: self.row_terminator.clone(),
             skip_lines: self.skip_lines,
+            skip_footer: self.skip_footer,
             quote: self.quote,
             no_quote: self.no_quote,
             no_header: self.no_header,
@@ -129,6 +133,7 @@ impl ConvertArgs {
             delimiter: self.to_delimiter.clone(),
             row_terminator: self.to_row_terminator.clone(),
             skip_lines: None,
+            skip_footer: None,
             quote: None,
             no_quote: self.to_no_quote,
             no_header: self.to_no_header,

@@ -34,6 +34,9 @@ pub struct FileOptions {
     /// Lines to skip before the header or the first row
     #[arg(long, value_name = "LINES", help_heading = "CSV")]
     pub skip_lines: Option<usize>,
+    /// Lines to leave out at the end, such as a total; empty lines do not count
+    #[arg(long, value_name = "LINES", help_heading = "CSV")]
+    pub skip_footer: Option<usize>,
     /// Quote character
     #[arg(long, value_name = "CHAR", help_heading = "CSV")]
     pub quote: Option<char>,

@@ -77,6 +77,11 @@ impl Input {
         }
     }
 
+    /// Returns true if lines at the end of the file are left out.
+    pub(super) fn has_footer(&self) -> bool {
+        matches!(self, Self::Here(input) if input.has_footer())
+    }
+
     /// Goes on behind bytes that are no text from now on, and notes them.
     pub(super) fn note_bad_bytes(&mut self, bad_bytes: BadBytes) {
         if let Self::Here(input) = self {

@@ -20,6 +20,8 @@ pub struct CsvOptions {
     /// Lines before the header that are not rows, such as `sep=;` or a title. Reading only. A line ends at a line feed, or at a
     /// carriage return if rows end so.
     pub skip_lines: usize,
+    /// Lines at the end that are not rows, such as a total. Empty lines do not count. Reading only.
+    pub skip_footer: usize,
     /// The first row names the columns.
     pub header: bool,
     /// Names of the columns, in file order; they take the place of the header's. Reading only.
@@ -151,6 +153,7 @@ impl Default for CsvOptions {
             delimiter: ",".into(),
             quote: Some(b'"'),
             skip_lines: 0,
+            skip_footer: 0,
             header: true,
             columns: None,
             null_texts: Vec::new(),

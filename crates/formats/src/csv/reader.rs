@@ -147,7 +147,8 @@ impl CsvReader {
         block_bytes: usize,
     ) -> Result<Self, FormatError> {
         options.check()?;
-        let input = TextInput::new(input, options.encoding)?;
+        let mut input = TextInput::new(input, options.encoding)?;
+        input.skip_footer(options.skip_footer, options.max_row_bytes);
         let mut blocks = Blocks {
             known_offset: (0, input.first_byte_offset()),
             input: Input::Here(input),
@@ -359,7 +360,8 @@ impl BatchReader for CsvReader {
 
     fn use_threads(&mut self, threads: usize) {
         // A pipe may have nothing to read for long, and a small file is read before a thread has begun.
-        if self.bytes_total.is_some_and(|bytes| bytes >= AHEAD_BYTES_MIN) {
+        let is_long = self.bytes_total.is_some_and(|bytes| bytes >= AHEAD_BYTES_MIN);
+        if is_long && !self.blocks.input.has_footer() {
             self.threads = threads;
         }
     }

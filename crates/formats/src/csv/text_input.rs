@@ -26,6 +26,16 @@ pub(super) struct TextInput {
     bad_bytes: Option<BadBytes>,
     /// Stand-ins of bytes that ended the text before they were to be noted.
     owed: usize,
+    footer: Option<Footer>,
+}
+
+/// The lines at the end of a file that are left out, and the text that may turn out to be theirs.
+struct Footer {
+    lines: usize,
+    /// Text that is not handed out yet: fewer lines than this may follow.
+    held: Vec<u8>,
+    /// With more text than this, a line is too long for a row, and is handed out to be refused.
+    held_max: usize,
 }
 
 /// Bytes of a file that are no text. In the text [`STAND_IN`] stands for them.
@@ -104,7 +114,19 @@ impl TextInput {
             end: None,
             bad_bytes: None,
             owed: 0,
+            footer: None,
         })
+    }
+
+    /// Leaves out the last lines of the file; each is at most `line_bytes_max` long.
+    pub(super) fn skip_footer(&mut self, lines: usize, line_bytes_max: usize) {
+        let held_max = line_bytes_max.saturating_mul(lines.saturating_add(1));
+        self.footer = (lines > 0).then(|| Footer { lines, held: Vec::new(), held_max });
+    }
+
+    /// Returns true if lines at the end are left out, so that the text must be read in order.
+    pub(super) fn has_footer(&self) -> bool {
+        self.footer.is_some()
     }
 
     /// Returns the encoding of the text: that of a byte-order mark, or else the one that was asked for.
@@ -124,6 +146,17 @@ impl TextInput {
 
     /// Appends up to about `block_bytes` of text; false once there is no more.
     pub(super) fn fill(&mut self, text: &mut Vec<u8>, block_bytes: usize) -> Result<bool, FormatError> {
+        let Some(mut footer) = self.footer.take() else { return self.fill_all(text, block_bytes) };
+        let used = text.len();
+        while text.len() == used && self.end.is_none() {
+            self.fill_all(&mut footer.held, block_bytes)?;
+            footer.hand_out(text, self.end.as_ref());
+        }
+        self.footer = Some(footer);
+        Ok(text.len() > used || self.end.is_none())
+    }
+
+    fn fill_all(&mut self, text: &mut Vec<u8>, block_bytes: usize) -> Result<bool, FormatError> {
         if self.end.is_some() {
             return Ok(false);
         }
@@ -195,6 +228,38 @@ impl TextInput {
         self.raw_offset += used as u64;
         Ok(got)
     }
+}
+
+impl Footer {
+    /// Appends the text that is in front of the footer for certain.
+    fn hand_out(&mut self, text: &mut Vec<u8>, end: Option<&TextEnd>) {
+        let ready = match end {
+            // The last line may go on.
+            None if self.held.len() <= self.held_max => {
+                start_of_last(&self.held, self.lines.saturating_add(1))
+            }
+            Some(TextEnd::File) => {
+                let start = start_of_last(&self.held, self.lines);
+                self.held.truncate(start);
+                start
+            }
+            None | Some(TextEnd::Malformed { .. }) => self.held.len(),
+        };
+        text.extend(self.held.drain(..ready));
+    }
+}
+
+/// Returns the place where the last lines begin. Empty lines do not count; 0 if there are fewer lines.
+fn start_of_last(text: &[u8], lines: usize) -> usize {
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    let mut start = text.len();
+    for _ in 0..lines {
+        let before = text.get(..start).unwrap_or_default();
+        let Some(last) = before.iter().rposition(|byte| !is_end(byte)) else { return 0 };
+        let line = before.get(..=last).unwrap_or_default();
+        start = line.iter().rposition(is_end).map_or(0, |end| end + 1);
+    }
+    start
 }
 
 const MARK_BYTES_MAX: u64 = 3;

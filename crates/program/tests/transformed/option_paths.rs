@@ -22,6 +22,7 @@ const SAMPLES: &[Sample] = &[
     Sample { option: "delimiter", words: &["--delimiter", ";"], text: "a;b\nx;y\n" },
     Sample { option: "row-terminator", words: &["--row-terminator", "|"], text: "a,b|x,y|" },
     Sample { option: "skip-lines", words: &["--skip-lines", "1"], text: "title\na,b\nx,y\n" },
+    Sample { option: "skip-footer", words: &["--skip-footer", "1"], text: "a,b\nx,y\ntotal,1\n" },
     Sample { option: "quote", words: &["--quote", "'"], text: "a,b\n'x,z',y\n" },
     Sample { option: "no-quote", words: &["--no-quote"], text: "a,b\n\"x\",y\n" },
     Sample { option: "no-header", words: &["--no-header"], text: "a,b\nx,y\n" },
