@@ -41,6 +41,7 @@ LAYERS = {
         "conversation",
     ],
     "rows": [
+        "nearest_name",
         "text",
         "encode",
         "cell_error",

@@ -9,7 +9,7 @@ use formats::InferredSchema;
 use load::{
     Client, Config, Error, Ledger, LedgerPlace, LentClient, LoadError, LoadIdentity, LoadOptions, LoadPlan,
     LoadWay, Mode, Progress, Query, RetryPolicy, SharedClient, SourceIdentity, StageError, Strategy,
-    TableName, WholeLoad, create_table_statement, drop_empty_statement, load_whole, roomy_length,
+    TableName, WholeLoad, create_table_statement, drop_empty_statement, load_whole, make_table, roomy_length,
     roomy_schema,
 };
 use pyo3::prelude::*;
@@ -252,7 +252,7 @@ impl Connection {
                     if way.mode.keys().is_some() {
                         return Err(nothing(keyless(&way)));
                     }
-                    client.execute(statement).map_err(nothing)?;
+                    make_table(client, &target, statement).map_err(nothing)?;
                     is_made = true;
                     if ledger.is_none() {
                         // A new table has neither rows nor indexes.

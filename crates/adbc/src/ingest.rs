@@ -10,7 +10,7 @@ use arrow::error::ArrowError;
 use drivers::refusal::{invalid, refused};
 use load::{
     BoxError, Client, KeyOrder, LoadError, LoadOptions, LoadWay, Mode, OrderEvidence, RetryPolicy, Strategy,
-    TableName, WholeLoad, create_table_statement, drop_empty_statement, load_whole, roomy_length,
+    TableName, WholeLoad, create_table_statement, drop_empty_statement, load_whole, make_table, roomy_length,
 };
 use rows::mapping::CreateOptions;
 
@@ -170,8 +170,7 @@ impl Ingest<'_> {
             max_length: lengths.get(index).copied().flatten().map(roomy_length),
             ..CreateOptions::default()
         });
-        client.execute(&statement.map_err(from_load)?).map_err(from_load)?;
-        Ok(())
+        make_table(client, table, &statement.map_err(from_load)?).map_err(from_load)
     }
 }
 

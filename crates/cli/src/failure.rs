@@ -30,7 +30,7 @@ pub enum Failure {
         error: load::Error,
     },
     /// A statement that belongs to a load.
-    #[error("{}: {error}", copy::shortened(statement))]
+    #[error("{error}; the statement was {}", copy::shortened(statement))]
     Statement {
         /// The statement.
         statement: String,

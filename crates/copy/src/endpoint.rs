@@ -152,9 +152,25 @@ impl DatabaseEndpoint {
     }
 }
 
+impl DatabaseEndpoint {
+    /// Returns the host and the database of a URL, or the file; empty where secrets could stand anywhere in the text.
+    fn place(&self) -> String {
+        let Some((_, address)) = self.address.split_once(':') else { return String::new() };
+        let (address, rest) = address.split_once('?').unwrap_or((address, ""));
+        if rest.contains('@') {
+            return String::new();
+        }
+        match address.strip_prefix("//") {
+            Some(rest) => format!("//{}", rest.rsplit_once('@').map_or(rest, |(_, place)| place)),
+            None if matches!(self.scheme.as_str(), "sqlite" | "duckdb") => address.to_owned(),
+            None => String::new(),
+        }
+    }
+}
+
 impl fmt::Display for DatabaseEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.scheme)?;
+        write!(f, "{}:{}", self.scheme, self.place())?;
         match &self.table {
             Some(table) => write!(f, "#{table}"),
             None => Ok(()),

@@ -48,7 +48,7 @@ pub enum CopyError {
         error: Box<load::LoadError>,
     },
     /// A statement that belongs to a copy.
-    #[error("{endpoint}: {}: {error}", shortened(statement))]
+    #[error("{endpoint}: {error}; the statement was {}", shortened(statement))]
     Statement {
         /// The endpoint, without secrets.
         endpoint: String,
@@ -157,7 +157,7 @@ pub fn shortened(statement: &str) -> String {
     let line = statement.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(STATEMENT_CHARS_MAX) {
         Some((end, _)) => format!("{} …", line.get(..end).unwrap_or_default()),
-        None => statement.to_owned(),
+        None => line,
     }
 }
 

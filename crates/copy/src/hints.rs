@@ -68,7 +68,9 @@ pub fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option
                 Refusal::Nested(_) => Some(NESTED),
                 _ => None,
             },
-            PlanError::NoTarget(_) => Some("--map SRC=DST names the pairs, and leaves the other columns out"),
+            PlanError::NoTarget { .. } => {
+                Some("--map SRC=DST names the pairs, and leaves the other columns out")
+            }
             _ => None,
         },
         load::Error::Mapping(error) => match &**error {
@@ -85,6 +87,9 @@ pub fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option
             _ => None,
         },
         load::Error::RejectLimit => Some("--max-errors N lets N rows be refused, --rejects FILE keeps them"),
+        load::Error::Stage(error) if matches!(**error, load::StageError::KeyMissing { .. }) => {
+            Some("--key A,B names the columns that rows are told apart by")
+        }
         load::Error::NoTable { .. } if is_plan => Some("--create makes the table from the source's columns"),
         load::Error::Server(server) if is_statement && server.first().number == NAME_TAKEN => Some(
             "there is such a table already, or another load has just made it; without --create rows go into it",

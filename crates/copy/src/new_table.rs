@@ -141,35 +141,12 @@ fn failed(endpoint: &str, statement: &str, error: load::Error) -> CopyError {
     }
 }
 
-/// Returns the schema that a new table needs here, if it names one of this database.
-fn own_schema<'a>(client: &Client, table: &'a TableName) -> Option<&'a String> {
-    let is_elsewhere =
-        table.database.as_ref().is_some_and(|name| !name.eq_ignore_ascii_case(client.database()));
-    table.schema.as_ref().filter(|_| !is_elsewhere)
-}
-
-/// Returns the script of a new table: its schema comes first if there is none.
-pub(crate) fn script(client: &mut Client, table: &TableName, statement: &str) -> Result<String, load::Error> {
-    let Some(schema) = own_schema(client, table) else { return Ok(statement.to_owned()) };
-    let found = client.query_values(&format!("SELECT SCHEMA_ID({})", load::literal(schema)))?;
-    let value = load::first_value(&found);
-    Ok(match value.is_some_and(Value::is_null) {
-        true => format!("CREATE SCHEMA {}\nGO\n{statement}", load::quoted(schema)),
-        false => statement.to_owned(),
-    })
-}
-
 /// Makes the table's schema if it is missing: a table cannot be made without.
 pub(crate) fn make_schema(client: &mut Client, endpoint: &str, table: &TableName) -> Result<(), CopyError> {
-    let Some(schema) = own_schema(client, table) else { return Ok(()) };
-    let create = load::literal(&format!("CREATE SCHEMA {}", load::quoted(schema)));
-    // Of two copies that need it at once, one makes it: 2714.
-    let statement = format!(
-        "IF SCHEMA_ID({name}) IS NULL BEGIN TRY EXEC({create}) END TRY \
-         BEGIN CATCH IF SCHEMA_ID({name}) IS NULL THROW; END CATCH",
-        name = load::literal(schema)
-    );
-    make(client, endpoint, &statement)
+    match load::create_schema_statement(client, table) {
+        Some(statement) => make(client, endpoint, &statement),
+        None => Ok(()),
+    }
 }
 
 /// Makes what comes behind the rows: keys, indexes and checks. What is to be said of it.

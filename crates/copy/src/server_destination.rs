@@ -241,10 +241,11 @@ impl Destination for ServerDestination {
                 }
             }
             (None, Create::Never) => {
-                let error = load::Error::NoTable {
-                    table: self.table.to_string(),
-                    database: self.client()?.database().to_owned(),
-                };
+                let table = self.table.clone();
+                let client = self.client()?;
+                let (database, nearest) = (client.database().to_owned(), None);
+                let error = load::Error::NoTable { table: table.to_string(), database, nearest };
+                let error = load::name_nearest(client, &table, error);
                 return Err(self.failed(error));
             }
             (None, _) => {
@@ -260,7 +261,7 @@ impl Destination for ServerDestination {
                 let (name, table) = (self.name(), self.table.clone());
                 let is_marked = shape.is_some() && self.write.resume.is_some();
                 let script = self
-                    .run(&mut |client| new_table::script(client, &table, &statement))
+                    .run(&mut |client| load::creation_script(client, &table, &statement))
                     .map_err(|error| self.failed(error))?;
                 prepared.created_by = Some(script);
                 if is_dry {

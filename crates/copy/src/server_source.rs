@@ -103,7 +103,8 @@ impl ServerSource {
         let (source, described) = match &self.rows {
             ServerRows::Table(table) => {
                 let described = self.beginning().run(&mut client, &mut |client| client.describe(table));
-                let described = described.map_err(|error| self.failed(error))?;
+                let described =
+                    described.map_err(|error| self.failed(load::name_nearest(&mut client, table, error)))?;
                 (RowSource::table(table.clone()), Some(described))
             }
             ServerRows::Query(query) => (RowSource::query(query.clone()), None),

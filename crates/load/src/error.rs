@@ -71,12 +71,17 @@ pub enum Error {
     #[error(transparent)]
     RowDecode(Box<rows::RowDecodeError>),
     /// The target table does not exist, or may not be seen.
-    #[error("table {table} does not exist in database {database}, or this login may not see it")]
+    #[error(
+        "table {table} does not exist in database {database}, or this login may not see it{}",
+        nearest.as_ref().map(|name| format!("; did you mean {name}?")).unwrap_or_default()
+    )]
     NoTable {
         /// The name as given.
         table: String,
         /// The database that was searched.
         database: String,
+        /// The table that is called nearly so, where that was asked for.
+        nearest: Option<String>,
     },
     /// The source is to fill a column whose values the server makes.
     #[error("column \"{column}\" is {kind}: the server makes its values, so leave it out of the source")]

@@ -65,6 +65,7 @@ mod lanes;
 mod load;
 mod load_error;
 mod login;
+mod missing_table;
 mod options;
 mod parallel;
 mod plan;
@@ -92,7 +93,8 @@ pub use bulk_insert::{BulkInsertOptions, bulk_insert_statement};
 pub use client::{CancelHandle, Client, ExecuteResult};
 pub use config::{Config, ConfigError, VectorSupport};
 pub use create_table::{
-    create_table_statement, drop_empty_statement, roomy_length, roomy_schema, unsized_advice,
+    create_schema_statement, create_table_statement, creation_script, drop_empty_statement, make_table,
+    roomy_length, roomy_schema, unsized_advice,
 };
 pub use describe::{
     ColumnDescription, ColumnEncryption, ConstraintDescription, DatabaseDescription, IndexDescription,
@@ -108,6 +110,7 @@ pub use lanes::Routing;
 pub use load::load;
 pub use load_error::{FailedBatch, LoadError, Progress};
 pub use login::{Encryption, LoginError, ServerInfo};
+pub use missing_table::name_nearest;
 pub use observation::{Observation, Observed};
 pub use options::{BatchTransaction, Connections, LoadOptions, SourceFacts};
 pub use parallel::{

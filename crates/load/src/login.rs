@@ -37,6 +37,12 @@ const WORKFLOW_INTERACTIVE: u8 = 3;
 const PACKET_SIZE_CLEAR_BYTES: u16 = 32764;
 const PACKET_SIZE_ENCRYPTED_BYTES: u16 = 16380;
 
+/// The thread of PRELOGIN, which servers only note: line ends, so that a service that reads lines answers at once, and not when
+/// the time is over.
+const LINE_ENDS: u32 = u32::from_le_bytes(*b"\r\n\r\n");
+/// Bytes of a foreign answer that an error shows.
+const ANSWER_SHOWN: usize = 60;
+
 /// An error after the server was reached and before there is a session.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -260,7 +266,7 @@ impl<'a> Attempt<'a> {
             instance: Some(
                 self.config.instance.as_deref().map(str::as_bytes).map_or_else(Vec::new, Vec::from),
             ),
-            thread_id: Some(tds::OptionData::Value(std::process::id())),
+            thread_id: Some(tds::OptionData::Value(LINE_ENDS)),
             ..Prelogin::default()
         };
         let mut connecting = Connecting::new(wanted, credential, question);
@@ -285,8 +291,7 @@ impl<'a> Attempt<'a> {
                 }
                 Action::AskPrelogin(question) => {
                     self.transport.send(PacketType::Prelogin, Status::NORMAL, &question)?;
-                    let mut answer = Vec::new();
-                    while !self.transport.receive(&mut answer, "waiting for the PRELOGIN answer")? {}
+                    let answer = self.prelogin_answer()?;
                     self.transport.finish_request();
                     let agreed = connecting.prelogin_answered(&answer);
                     agreed.map_err(|error| Error::conversation("PRELOGIN", error))??;
@@ -307,6 +312,30 @@ impl<'a> Attempt<'a> {
                 Action::LeaveTls => self.transport.stop_tls(),
                 Action::ReadLoginAnswer => return self.read_answer(connecting, encryption),
             }
+        }
+    }
+
+    /// Waits for the answer to PRELOGIN, the first that shows which protocol is spoken here.
+    fn prelogin_answer(&mut self) -> Result<Vec<u8>, Error> {
+        let (host, port) = (self.place.host.clone(), self.place.port);
+        let mut answer = Vec::new();
+        loop {
+            let error = match self.transport.receive(&mut answer, "waiting for the PRELOGIN answer") {
+                Ok(true) => return Ok(answer),
+                Ok(false) => continue,
+                Err(error) => error,
+            };
+            let foreign = self.transport.unread();
+            let is_foreign = matches!(error, Error::Protocol { .. } | Error::Unexpected { .. });
+            return Err(match error {
+                Error::TimedOut { .. } if foreign.is_empty() => {
+                    self.deadline.passed_in_silence(&host, port).into()
+                }
+                _ if is_foreign && !foreign.is_empty() => {
+                    tcp::ConnectError::OtherProtocol { host, port, answer: shown(foreign) }.into()
+                }
+                error => error,
+            });
         }
     }
 
@@ -513,6 +542,20 @@ impl From<LoginProblem> for Error {
             LoginProblem::FederatedSignIn { reason } => LoginError::FederatedSignIn { reason },
             LoginProblem::Unexpected { what } => return Self::unexpected("logging in", what),
         })
+    }
+}
+
+/// Shows the beginning of a foreign answer: its first line if it is text, else its bytes.
+fn shown(answer: &[u8]) -> String {
+    let line = answer.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    let line = line.get(..ANSWER_SHOWN.min(line.len())).unwrap_or_default();
+    let is_text = !line.is_empty() && line.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
+    match is_text {
+        true => format!("it answers \"{}\"", String::from_utf8_lossy(line)),
+        false => {
+            let bytes = answer.iter().take(8).map(|byte| format!("{byte:02X}")).collect::<Vec<_>>();
+            format!("its answer begins with the bytes {}", bytes.join(" "))
+        }
     }
 }
 

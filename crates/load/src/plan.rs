@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use arrow::datatypes::Schema;
+use arrow::datatypes::{DataType, Field, Schema};
+use rows::mapping::{CreateOptions, sql_type_of};
 use rows::{BulkHints, Plan, PlanNote, insert_bulk_statement};
 use tds::{Column, ColumnFlags, Length, LengthClass, SqlType, TypeInfo};
 
@@ -118,16 +119,14 @@ impl LoadPlan {
         let (mapping, left_out) = without_made(target, schema, &options.mapping);
         let rows = Plan::new(schema, &columns, &mapping, options.cast.clone());
         let rows = rows.map_err(|error| made_by_server(target, error))?;
-        let mut choices = Vec::new();
+        let mut choices = vec![target_choice(target)];
         let mut choose = |setting, value: String, reason: &str| {
             choices.push(Choice { setting, value, reason: reason.to_owned() })
         };
-
-        choose("target", format!("{} ({})", target.name, target.storage), &occupancy(target));
         for note in rows.notes() {
             match note {
                 PlanNote::Converted { column, from, to } => {
-                    choose("column", column.clone(), &format!("{from} is converted to {to}"));
+                    choose("column", column.clone(), &format!("{} is converted to {to}", words_of(from)));
                 }
                 PlanNote::Absent { columns } => {
                     choose("not loaded", columns.join(", "), "not in the source; the server fills them");
@@ -347,7 +346,7 @@ fn made<'a>(target: &'a TableDescription, name: &str) -> Option<&'a ColumnDescri
 /// Says of a column that is there, and cannot be loaded, why.
 fn made_by_server(target: &TableDescription, error: rows::PlanError) -> Error {
     match &error {
-        rows::PlanError::NoTarget(name) => match made(target, name) {
+        rows::PlanError::NoTarget { name, .. } => match made(target, name) {
             Some(column) => Error::Made {
                 column: column.column.name.clone(),
                 kind: if column.is_computed { "computed" } else { "a rowversion" },
@@ -370,6 +369,37 @@ fn unsized_columns(plan: &Plan) -> Vec<String> {
     };
     let columns = plan.declared_columns().iter().filter(|column| is_unsized(column.sql_type()));
     columns.map(|column| column.name.clone()).collect()
+}
+
+/// Returns the words for a type of the source: those of SQL where it has them, and otherwise Arrow's.
+fn words_of(source: &DataType) -> String {
+    use arrow::datatypes::TimeUnit;
+    match source {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "binary".to_owned(),
+        DataType::Dictionary(_, values) => words_of(values),
+        DataType::Timestamp(unit, zone) => {
+            let digits = match unit {
+                TimeUnit::Second => 0,
+                TimeUnit::Millisecond => 3,
+                TimeUnit::Microsecond => 6,
+                TimeUnit::Nanosecond => 9,
+            };
+            let kind = if zone.is_some() { "a time stamp with a zone" } else { "a time stamp" };
+            format!("{kind} ({digits} digits)")
+        }
+        other => {
+            let field = Field::new("", other.clone(), true);
+            let plain = sql_type_of(&field, &CreateOptions::default());
+            plain.map_or_else(|_| other.to_string(), |sql_type| sql_type.to_string())
+        }
+    }
+}
+
+/// Returns the line of a plan that names the table.
+pub(crate) fn target_choice(target: &TableDescription) -> Choice {
+    let value = format!("{} ({})", target.name, target.storage);
+    Choice { setting: "target", value, reason: occupancy(target) }
 }
 
 fn occupancy(target: &TableDescription) -> String {

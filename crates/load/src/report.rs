@@ -161,10 +161,14 @@ fn write_cpu(f: &mut fmt::Formatter<'_>, cpu: Option<Duration>, rows: u64) -> fm
     let Some(cpu) = cpu else { return Ok(()) };
     write!(f, "; client CPU {:.3} s", cpu.as_secs_f64())?;
     match rows {
-        0 => Ok(()),
+        // Start-up costs more than so few rows.
+        0..ROWS_TELLING => Ok(()),
         rows => write!(f, ", {:.0} ns a row", cpu.as_secs_f64() * 1e9 / rows as f64),
     }
 }
+
+/// With fewer rows than this, the time of one says nothing.
+const ROWS_TELLING: u64 = 1_000;
 
 /// Returns the noun and the verb for a number of rows, such as `row` and `is` for one.
 pub fn row_words(rows: u64) -> (&'static str, &'static str) {

@@ -25,6 +25,8 @@ pub const BATCH_ROWS: usize = 65_536;
 const DOING: &str = "reading a result";
 /// The command of SELECT in DONE.
 const SELECT: u16 = 0xC1;
+/// The commands of INSERT, DELETE, UPDATE and MERGE in DONE.
+const CHANGES: [u16; 4] = [0xC3, 0xC4, 0xC5, 0x117];
 /// The names of the columns of FOR XML and FOR JSON begin with these.
 const DOCUMENTS: [&str; 2] = ["XML_F52E2B61", "JSON_F52E2B61"];
 
@@ -40,6 +42,8 @@ pub struct ResultStream<'c> {
     state: State,
     /// Rows of the current result that have been handed on; `None` when the server has said how many there are.
     rows_seen: Option<u64>,
+    /// Rows that statements have changed, one number a statement, as far as the caller has not taken them.
+    rows_changed: Vec<u64>,
     /// The start of reading the answer, and the bytes received by then.
     started: Instant,
     bytes_before: u64,
@@ -107,6 +111,7 @@ impl<'c> ResultStream<'c> {
             schema: Arc::new(Schema::empty()),
             state: State::Rows,
             rows_seen: None,
+            rows_changed: Vec::new(),
             started: Instant::now(),
             bytes_before,
             helpers_before,
@@ -204,6 +209,11 @@ impl<'c> ResultStream<'c> {
         self.session.take_messages()
     }
 
+    /// Returns the rows that each statement so far has inserted, updated, deleted or merged, where the server counts them.
+    pub fn take_rows_changed(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.rows_changed)
+    }
+
     /// Bytes of this answer received so far, headers and TLS included.
     pub(crate) fn bytes_received(&self) -> u64 {
         self.session.transport.bytes_on_wire().1 - self.bytes_before
@@ -281,6 +291,7 @@ impl<'c> ResultStream<'c> {
 
     /// Compares the rows that came with what the server says it sent: an answer that lost some on its way is no answer.
     fn compare(&mut self, done: Done) -> Result<(), Error> {
+        self.note_changed(done);
         let Some(seen) = self.rows_seen.take() else { return Ok(()) };
         // A document comes in as many rows as it takes, and counts what it was made of.
         let is_document = match self.columns.as_slice() {
@@ -298,6 +309,13 @@ impl<'c> ResultStream<'c> {
         }
     }
 
+    fn note_changed(&mut self, done: Done) {
+        let is_counted = done.status.contains(DoneStatus::COUNT) && !done.status.has_failed();
+        if is_counted && CHANGES.contains(&done.command) {
+            self.rows_changed.push(done.row_count);
+        }
+    }
+
     /// Reads, without keeping rows, up to the next columns or the end.
     fn find_result(&mut self) -> Result<(), Error> {
         loop {
@@ -307,6 +325,9 @@ impl<'c> ResultStream<'c> {
                     return Ok(());
                 }
                 Some(Token::Row | Token::NbcRow) => self.session.skip_rows(DOING)?,
+                Some(Token::Done(done) | Token::DoneInProc(done) | Token::DoneProc(done)) => {
+                    self.note_changed(done);
+                }
                 Some(_) => {}
                 None => {
                     self.state = State::End;

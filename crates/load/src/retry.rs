@@ -184,7 +184,11 @@ pub(crate) fn transient_connecting(error: &Error) -> Option<Transient> {
 /// it is no reason.
 pub(crate) fn passing_connecting(error: &Error) -> Option<Transient> {
     match error {
-        Error::Connect(error) if matches!(**error, ConnectError::Resolve { .. }) => None,
+        Error::Connect(error)
+            if matches!(**error, ConnectError::Resolve { .. } | ConnectError::OtherProtocol { .. }) =>
+        {
+            None
+        }
         error => transient(error),
     }
 }

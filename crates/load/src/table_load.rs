@@ -11,12 +11,13 @@ use crate::{
     error::Error,
     key_order::KeyOrder,
     load_error::{LoadError, Progress},
+    missing_table::name_nearest,
     options::{LoadOptions, SourceFacts},
     parallel::{
         Ledger, LedgerPlace, LoadState, ParallelOptions, ParallelReport, ParallelSource, TargetFacts,
         load_parallel,
     },
-    plan::{LoadPlan, counts_exactly, estimated_bytes},
+    plan::{LoadPlan, counts_exactly, estimated_bytes, target_choice},
     retry::RetryPolicy,
     stage::{How, Mode, Published, Route, Stage, StagePlan, Strategy, heap_first_is_worth_it},
     table_name::TableName,
@@ -123,7 +124,10 @@ impl<'a> TableLoad<'a> {
     pub fn look(&mut self, client: &mut Client) -> Result<&TableDescription, Error> {
         let target = match self.target.take() {
             Some(target) => target,
-            None => client.describe_recent(&self.table)?,
+            None => match client.describe_recent(&self.table) {
+                Ok(target) => target,
+                Err(error) => return Err(name_nearest(client, &self.table, error)),
+            },
         };
         Ok(self.target.insert(target))
     }
@@ -277,6 +281,10 @@ impl<'a> TableLoad<'a> {
         };
         if let Some(stage) = stage {
             stage.check_plan(&plan)?;
+            // A reader of the plan asks about the table, not about the stage beside it.
+            if let Some(shown) = plan.choices.first_mut() {
+                *shown = target_choice(target);
+            }
         }
         // Rows are compared, so none may be new.
         if self.way.mode.keys().is_none() {

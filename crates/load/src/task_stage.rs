@@ -12,6 +12,7 @@ use tds::{Isolation, Value};
 
 use crate::{
     client::Client,
+    create_table::make_table,
     describe::{Storage, TableDescription},
     error::Error,
     options::LoadOptions,
@@ -148,7 +149,7 @@ impl TaskStage {
         };
         let described = |name: &String| target.columns.iter().find(|column| column.column.name == *name);
         let is_identity = |name: &String| described(name).is_some_and(|column| column.is_identity);
-        let keys = way.mode.keys().unwrap_or_default();
+        let keys = plan.as_ref().and_then(|plan| plan.mode.keys()).unwrap_or_default();
         let declared = |name: &String| {
             let mut column = described(name)?.clone();
             if keys.iter().any(|key| key.eq_ignore_ascii_case(name)) {
@@ -316,7 +317,7 @@ impl TaskStage {
     fn publish_directly(&self, client: &mut Client, rows: u64, ending: &str) -> Result<(), Error> {
         client.begin(Isolation::Current)?;
         if let Some(create) = &self.create {
-            client.execute(create)?;
+            make_table(client, &self.target.name, create)?;
         }
         if self.truncates {
             client.execute(&format!("TRUNCATE TABLE {}", self.target.name))?;
@@ -461,7 +462,7 @@ impl TaskStage {
 /// Describes a table that is not there, by making it in a transaction that is rolled back.
 fn foreseen(client: &mut Client, table: &TableName, create: &str) -> Result<TableDescription, Error> {
     client.begin(Isolation::Current)?;
-    let described = client.execute(create).and_then(|_| client.describe(table));
+    let described = make_table(client, table, create).and_then(|()| client.describe(table));
     if !client.is_broken() && client.in_transaction() {
         client.rollback()?;
     }

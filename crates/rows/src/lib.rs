@@ -10,6 +10,7 @@
 //! | [`Splice`], [`Splicer`] | rows of an answer to rows of a load, without decoding them |
 //! | [`foreign`](CheckedReader) | checks of batches that another library made |
 //! | [`RowOrder`] | whether rows come in an order |
+//! | [`nearest_name`](nearest_name()) | the known name that an unknown one resembles |
 //! | [`text`], [`column_text`] | SQL Server's spellings of values, read and written |
 //!
 //! [`Plan::bind`] checks every value before a byte is written, and its error names row, column and value. A [`BoundBatch`] only
@@ -27,6 +28,7 @@ mod foreign;
 pub mod insert_bulk;
 pub mod mapping;
 mod mapping_page;
+mod nearest_name;
 mod plan;
 mod row_order;
 mod splice;
@@ -40,6 +42,7 @@ pub use foreign::{CheckedReader, UnsoundArrow, check_foreign};
 pub use insert_bulk::{BulkHints, insert_bulk_statement};
 pub use mapping::Form;
 pub use mapping_page::markdown;
+pub use nearest_name::{edit_distance, is_near, nearest_name};
 pub use plan::{Mapping, Plan, PlanError, PlanNote};
 pub use row_order::RowOrder;
 pub use splice::{Splice, Splicer, Unspliced, is_spliced};

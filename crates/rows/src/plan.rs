@@ -11,6 +11,7 @@ use crate::cast::{Acceptance, Cast, CastOptions, Fault, Refusal, Target, Zone, a
 use crate::cell_error::{CellError, CellErrorReason};
 use crate::encode::{BoundBatch, PassedRows, ROWS_TYPE};
 use crate::mapping::{MappingError, declared_sql_type};
+use crate::nearest_name::nearest_name;
 
 /// Characters of a value that an error shows.
 const VALUE_CHARS_MAX: usize = 100;
@@ -258,11 +259,21 @@ pub enum PlanError {
         target_columns: usize,
     },
     /// A source column without a target of its name.
-    #[error("the target has no column {0:?}")]
-    NoTarget(String),
+    #[error("the target has no column {name:?}{}", meant(nearest.as_deref()))]
+    NoTarget {
+        /// The name as given.
+        name: String,
+        /// The target column that is called nearly so.
+        nearest: Option<String>,
+    },
     /// An explicit mapping names a source column that does not exist.
-    #[error("the source has no column {0:?}")]
-    NoSource(String),
+    #[error("the source has no column {name:?}{}", meant(nearest.as_deref()))]
+    NoSource {
+        /// The name as given.
+        name: String,
+        /// The source column that is called nearly so.
+        nearest: Option<String>,
+    },
     /// A name matches several columns that differ in case only.
     #[error("{0:?} could be any of several columns")]
     Ambiguous(String),
@@ -293,12 +304,20 @@ pub enum PlanError {
     Mapping(#[from] MappingError),
 }
 
+/// Returns the question that suggests a name, to be put behind a message.
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
+}
+
 /// Pairs source and target indexes, in target order.
 fn pairs(source: &Schema, target: &[Column], mapping: &Mapping) -> Result<Vec<(usize, usize)>, PlanError> {
     let target_names: Vec<&str> = target.iter().map(|column| column.name.as_str()).collect();
     let source_names: Vec<&str> = source.fields().iter().map(|field| field.name().as_str()).collect();
-    let to_target =
-        |name: &str| find(&target_names, name)?.ok_or_else(|| PlanError::NoTarget(name.to_owned()));
+    let near = |name: &str, names: &[&str]| nearest_name(name, names.iter().copied()).map(str::to_owned);
+    let to_target = |name: &str| {
+        let missing = || PlanError::NoTarget { name: name.to_owned(), nearest: near(name, &target_names) };
+        find(&target_names, name)?.ok_or_else(missing)
+    };
     let mut pairs = match mapping {
         Mapping::ByPosition => {
             let (source_columns, target_columns) = (source_names.len(), target_names.len());
@@ -315,7 +334,9 @@ fn pairs(source: &Schema, target: &[Column], mapping: &Mapping) -> Result<Vec<(u
         Mapping::Explicit(names) => names
             .iter()
             .map(|(from, to)| {
-                let index = find(&source_names, from)?.ok_or_else(|| PlanError::NoSource(from.clone()))?;
+                let missing =
+                    || PlanError::NoSource { name: from.clone(), nearest: near(from, &source_names) };
+                let index = find(&source_names, from)?.ok_or_else(missing)?;
                 Ok((index, to_target(to)?))
             })
             .collect::<Result<Vec<_>, PlanError>>()?,

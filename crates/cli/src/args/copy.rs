@@ -36,6 +36,9 @@ pub struct CopyArgs {
         help_heading = "Report"
     )]
     pub output: ReportForm,
+    /// Print the report as JSON, like --output json
+    #[arg(long, conflicts_with = "output", help_heading = "Report")]
+    pub json: bool,
     /// No plan, no progress, no report
     #[arg(long, short)]
     pub quiet: bool,
@@ -44,6 +47,11 @@ pub struct CopyArgs {
 }
 
 impl CopyArgs {
+    /// Returns the form of the report.
+    pub fn form(&self) -> ReportForm {
+        if self.json { ReportForm::Json } else { self.output }
+    }
+
     /// Returns true if rows go to SQL Server, which commits them batch by batch.
     pub fn loads_server(&self) -> bool {
         let scheme = self.destination.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());

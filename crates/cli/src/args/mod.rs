@@ -26,7 +26,7 @@ pub use copy::{CopyArgs, ReportForm};
 pub use events::EventArgs;
 pub use export::ExportArgs;
 pub use loads::{LoadsAction, LoadsArgs, LoadsListArgs, LoadsNamedArgs};
-pub use package::{PackageAction, PackageArgs, RunArgs};
+pub use package::{ImportArgs, PackageAction, PackageArgs, RunArgs};
 pub use report::ReportArgs;
 pub use wizard::WizardArgs;
 
@@ -130,7 +130,7 @@ pub struct LoadArgs {
         help_heading = "Server side",
         conflicts_with_all = ["create", "map", "by_position", "allow_truncate", "allow_rounding", "drop_time_zone",
             "replacement", "nested_as_json", "date_order", "year_cutoff", "decimal", "thousands", "currency", "percent",
-            "escape", "skip_initial_space", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
+            "escape", "skip_initial_space", "skip_footer", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
             "compression", "order", "sole_writer", "writers", "by_partition", "retry_for", "resume", "load_id", "time_limit", "forecast", "report"]
     )]
     pub server_side: bool,

@@ -27,7 +27,8 @@ pub fn run(arguments: &DescribeArgs) -> Result<(), Failure> {
     let table: TableName =
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
     let mut client = connection::open(&arguments.connection)?;
-    let description = client.describe(&table)?;
+    let described = client.describe(&table);
+    let description = described.map_err(|error| load::name_nearest(&mut client, &table, error))?;
     let mut out = io::stdout().lock();
     if arguments.json {
         let line = describe_json::of(&description);

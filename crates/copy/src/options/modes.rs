@@ -13,7 +13,7 @@ pub struct ModeOptions {
     /// What happens to existing rows (default: append)
     #[arg(long, value_enum, value_name = "MODE", help_heading = "Target")]
     pub mode: Option<ModeName>,
-    /// The key's columns, for the modes upsert and insert-new, and for rows that say what they do
+    /// The key's columns, for the modes upsert and insert-new (default: the table's primary key), and for rows that say what they do
     #[arg(long, value_name = "COL[,COL]", value_delimiter = ',', help_heading = "Target")]
     #[serde(with = "list")]
     #[schemars(with = "Vec<String>")]

@@ -1,5 +1,7 @@
 //! The keywords of a connection string, with their other spellings.
 
+use rows::edit_distance;
+
 use super::ConfigError;
 
 /// A setting of a connection string, independent of its spelling.
@@ -208,23 +210,4 @@ impl Keyword {
 
 fn plain(written: &str) -> String {
     written.chars().filter(|c| !c.is_whitespace() && *c != '_').flat_map(char::to_lowercase).collect()
-}
-
-/// Counts insertions, deletions and replacements from `a` to `b` (Levenshtein).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut previous: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        let mut current = vec![left];
-        for (y, above) in b.iter().zip(previous.iter().skip(1)) {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = *above;
-            left = replaced.min(left + 1).min(above + 1);
-            current.push(left);
-        }
-        previous = current;
-    }
-    previous.last().copied().unwrap_or_default()
 }

@@ -218,7 +218,8 @@ impl Client {
         /// "Invalid object name" (sys.messages).
         const NO_OBJECT: i32 = 208;
         let database = self.database().to_owned();
-        let no_table = || Error::NoTable { table: table.to_string(), database: database.clone() };
+        let no_table =
+            || Error::NoTable { table: table.to_string(), database: database.clone(), nearest: None };
         let described = self.query_values_and_columns(&queries::batch(table));
         let (mut results, columns) = described.map_err(|error| match error.server_message() {
             Some(message) if message.number == NO_OBJECT => no_table(),

@@ -17,11 +17,13 @@ pub enum StageError {
         /// The word as given.
         word: String,
     },
-    /// A mode that needs a key got none.
-    #[error("mode {mode} needs the key's columns")]
+    /// A mode that needs a key got none, and the table has none.
+    #[error("mode {mode} needs the key's columns, and {table} has no primary key to take them from")]
     KeyMissing {
         /// The mode.
         mode: &'static str,
+        /// The table.
+        table: String,
     },
     /// A mode that has no use for a key got one.
     #[error("mode {mode} takes no key; upsert and insert-new do")]

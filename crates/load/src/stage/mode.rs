@@ -16,17 +16,17 @@ pub enum Mode {
     Replace,
     /// Rows whose key is in the source are updated, and the other rows of the source are inserted.
     Upsert {
-        /// The key's columns.
+        /// The key's columns; none: those of the table's primary key.
         keys: Vec<String>,
     },
     /// Rows of the source whose key is not there yet are inserted; the others change nothing.
     InsertNew {
-        /// The key's columns.
+        /// The key's columns; none: those of the table's primary key.
         keys: Vec<String>,
     },
     /// Each row says what it does, by a [`RowAction`](super::RowAction) in the column [`ACTION_COLUMN`](super::ACTION_COLUMN).
     ByAction {
-        /// The key's columns.
+        /// The key's columns; none: those of the table's primary key.
         keys: Vec<String>,
     },
 }
@@ -35,7 +35,8 @@ impl Mode {
     /// The names of the modes that a name alone can choose, in the order of the variants.
     pub const WORDS: [&'static str; 5] = ["append", "truncate", "replace", "upsert", "insert-new"];
 
-    /// Parses the mode with this name and key. Modes by key need a key, and the others take none.
+    /// Parses the mode with this name and key. Modes by key go by the table's primary key if none is given, and the others take
+    /// none.
     pub fn parse(word: &str, keys: Vec<String>) -> Result<Self, StageError> {
         let mode = match word {
             "append" => Self::Append,
@@ -45,10 +46,9 @@ impl Mode {
             "insert-new" => Self::InsertNew { keys: keys.clone() },
             other => return Err(StageError::Word { kind: "mode", word: other.to_owned() }),
         };
-        match (mode.keys().is_some(), keys.is_empty()) {
-            (true, true) => Err(StageError::KeyMissing { mode: mode.word() }),
-            (false, false) => Err(StageError::KeyUnused { mode: mode.word() }),
-            _ => Ok(mode),
+        match mode.keys().is_none() && !keys.is_empty() {
+            true => Err(StageError::KeyUnused { mode: mode.word() }),
+            false => Ok(mode),
         }
     }
 

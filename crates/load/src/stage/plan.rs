@@ -33,6 +33,24 @@ pub struct StagePlan {
     pub choices: Vec<Choice>,
 }
 
+/// Returns the mode with the columns of the table's primary key, if it goes by a key and none is given.
+fn keyed(mode: Mode, target: &TableDescription) -> Result<Mode, StageError> {
+    if mode.keys().is_none_or(|keys| !keys.is_empty()) {
+        return Ok(mode);
+    }
+    let primary = target.indexes.iter().find(|index| index.is_primary_key);
+    let Some(primary) = primary else {
+        return Err(StageError::KeyMissing { mode: mode.word(), table: target.name.to_string() });
+    };
+    let keys = primary.key.iter().map(|(name, _)| name.clone()).collect();
+    Ok(match mode {
+        Mode::Upsert { .. } => Mode::Upsert { keys },
+        Mode::InsertNew { .. } => Mode::InsertNew { keys },
+        Mode::ByAction { .. } => Mode::ByAction { keys },
+        other => other,
+    })
+}
+
 /// Counts the rows of a table if the route depends on it and the catalogue says that there are none, which is an
 /// estimate.
 fn recounted(
@@ -79,6 +97,7 @@ impl StagePlan {
         strategy: Strategy,
         options: &LoadOptions,
     ) -> Result<Self, Error> {
+        let mode = keyed(mode, target)?;
         let counted = recounted(client, target, &mode, strategy, options)?;
         let target = counted.as_ref().unwrap_or(target);
         let is_candidate = strategy == Strategy::Auto && heap_first::is_worth_it(target, &mode, options);

@@ -48,7 +48,11 @@ impl TableShape {
             ],
         ) = Catalogue::of(&results)?;
         let Some(object) = rows(objects).next() else {
-            return Err(Error::NoTable { table: table.to_string(), database: client.database().to_owned() });
+            return Err(Error::NoTable {
+                table: table.to_string(),
+                database: client.database().to_owned(),
+                nearest: None,
+            });
         };
         let name =
             TableName { database: None, schema: Some(object.text("schema_name")), name: object.text("name") };

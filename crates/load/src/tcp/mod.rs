@@ -35,7 +35,7 @@ pub enum ConnectError {
         source: io::Error,
     },
     /// No address accepted the connection.
-    #[error("cannot connect to {host}:{port}: {}", attempts.iter().map(|(a, e)| format!("{a}: {e}")).collect::<Vec<_>>().join("; "))]
+    #[error("cannot connect to {host}:{port}: {}", reasons(host, attempts))]
     Refused {
         /// The name.
         host: String,
@@ -52,9 +52,47 @@ pub enum ConnectError {
         /// The limit.
         limit: Duration,
     },
+    /// The port takes connections, and nothing came back to the first message.
+    #[error(
+        "{host}:{port} took the connection, and its answer took longer than {} s (Connect Timeout): is that the port of a SQL Server?",
+        limit.as_secs()
+    )]
+    Silent {
+        /// The name.
+        host: String,
+        /// The port.
+        port: u16,
+        /// The limit.
+        limit: Duration,
+    },
+    /// The port answers in another protocol.
+    #[error("{host}:{port} does not speak TDS, so it is not a SQL Server's port: {answer}")]
+    OtherProtocol {
+        /// The name.
+        host: String,
+        /// The port.
+        port: u16,
+        /// The beginning of the answer, or what came instead.
+        answer: String,
+    },
     /// SQL Server Browser did not give the port of a named instance.
     #[error(transparent)]
     Browser(#[from] BrowserError),
+}
+
+/// Words the failed attempts. An address that was given as such is not repeated.
+fn reasons(host: &str, attempts: &[(SocketAddr, io::Error)]) -> String {
+    let is_alone = attempts.len() == 1;
+    let each = attempts.iter().map(|(address, error)| match address.ip().to_string() {
+        ip if is_alone && ip == host => error.to_string(),
+        ip => format!("{ip}: {error}"),
+    });
+    let mut text = each.collect::<Vec<_>>().join("; ");
+    let is_refused = |(_, error): &(_, io::Error)| error.kind() == io::ErrorKind::ConnectionRefused;
+    if !attempts.is_empty() && attempts.iter().all(is_refused) {
+        text.push_str("; nothing listens there: is the server running, and is this its port?");
+    }
+    text
 }
 
 impl ConnectError {
@@ -68,6 +106,12 @@ impl ConnectError {
                 Self::Refused { host: format!("where {gateway} redirects, {host}"), port, attempts }
             }
             Self::TimedOut { host, limit } => Self::TimedOut { host: place(host), limit },
+            Self::Silent { host, port, limit } => {
+                Self::Silent { host: format!("where {gateway} redirects, {host}"), port, limit }
+            }
+            Self::OtherProtocol { host, port, answer } => {
+                Self::OtherProtocol { host: format!("where {gateway} redirects, {host}"), port, answer }
+            }
             Self::Browser(error) => Self::Browser(error),
         }
     }
@@ -89,6 +133,11 @@ impl Deadline {
     /// Makes the error of a wait that the deadline has ended.
     pub(crate) fn passed(&self, host: &str) -> ConnectError {
         ConnectError::TimedOut { host: host.to_owned(), limit: self.limit }
+    }
+
+    /// Makes the error of a port that has not answered when the deadline passed.
+    pub(crate) fn passed_in_silence(&self, host: &str, port: u16) -> ConnectError {
+        ConnectError::Silent { host: host.to_owned(), port, limit: self.limit }
     }
 
     /// Returns the time left: `None` without a limit, an error when there is none.

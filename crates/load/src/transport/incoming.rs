@@ -46,6 +46,11 @@ impl Incoming {
         self.start == self.end
     }
 
+    /// Returns the bytes that wait to be unpacked.
+    pub(super) fn unread(&self) -> &[u8] {
+        self.bytes.get(self.start..self.end).unwrap_or_default()
+    }
+
     /// Returns the size of the server's packets, once a message of several has shown it.
     pub(super) fn packet_size_bytes(&self) -> Option<usize> {
         self.packets.packet_size_bytes()

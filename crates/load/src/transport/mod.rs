@@ -228,6 +228,11 @@ impl Transport {
         }
     }
 
+    /// Returns the bytes that were received and do not belong to a packet yet.
+    pub(crate) fn unread(&self) -> &[u8] {
+        self.incoming.unread()
+    }
+
     /// Returns true once bytes of an answer are here; never waits. Used while a message is still being written.
     pub(crate) fn answer_pending(&mut self) -> Result<bool, Error> {
         let doing = "looking for an early answer";

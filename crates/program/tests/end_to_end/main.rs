@@ -1,6 +1,7 @@
 //! The `bulkwire` command against the embedded server, as a user runs it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod advice;
 mod afterwords;
 mod bcp_adventure_works;
 mod bcp_in;

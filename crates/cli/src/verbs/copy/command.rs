@@ -15,7 +15,7 @@ use crate::verbs::load::options::hears;
 
 /// Copies what the command line names.
 pub fn run(arguments: &CopyArgs, engine: Option<&Arc<dyn TransformEngine>>) -> Result<Outcome, Failure> {
-    if arguments.output == ReportForm::Json && arguments.destination == "-" {
+    if arguments.form() == ReportForm::Json && arguments.destination == "-" {
         return Err(Failure::Usage(
             "--output json writes to standard output, and so do the rows: name a file".to_owned(),
         ));
@@ -24,7 +24,7 @@ pub fn run(arguments: &CopyArgs, engine: Option<&Arc<dyn TransformEngine>>) -> R
     let spec = spec(arguments)?;
     let lines = Lines::new(Shown {
         is_quiet: arguments.quiet,
-        is_text: arguments.output == ReportForm::Text,
+        is_text: arguments.form() == ReportForm::Text,
         is_dry: arguments.dry_run,
         is_single: spec.tables.is_none(),
     });
@@ -53,14 +53,14 @@ fn without_keys(name: String, error: CopyError) -> Box<FailedCopy> {
 /// Says how everything ended.
 fn end(arguments: &CopyArgs, copied: Copied) -> Result<Outcome, Failure> {
     let Copied { tables: outcomes, is_single, refused } = copied;
-    if arguments.output == ReportForm::Json {
+    if arguments.form() == ReportForm::Json {
         report::print_json(&outcomes);
     }
     if !arguments.quiet {
         for note in outcomes.iter().flat_map(|outcome| &outcome.afterwards) {
             say!("{note}");
         }
-        if !is_single && arguments.output == ReportForm::Text && !arguments.dry_run {
+        if !is_single && arguments.form() == ReportForm::Text && !arguments.dry_run {
             say!("{}", report::summary(&outcomes));
         }
     }

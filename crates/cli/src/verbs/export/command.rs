@@ -2,10 +2,10 @@
 
 use arrow::datatypes::Schema;
 use copy::{HostLayout, file_format};
-use formats::{Format, Location};
+use formats::{Compression, Format, Location};
 use load::read::RowSource;
 use load::report::{grouped, row_words};
-use load::{ColumnEncryption, ExportReport, TableName, table_query};
+use load::{Client, ColumnEncryption, ExportReport, TableName, table_query};
 use rows::{Form, mapping};
 use serde_json::json;
 
@@ -28,8 +28,12 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
         }
         _ => return Err(Failure::Usage("--query takes the place of the table: name only a file".to_owned())),
     };
-    if arguments.format.skip_lines.is_some() {
-        return Err(Failure::Usage("--skip-lines is for files that are read".to_owned()));
+    let of_reading = [
+        ("--skip-lines", arguments.format.skip_lines.is_some()),
+        ("--skip-footer", arguments.format.skip_footer.is_some()),
+    ];
+    if let Some((flag, _)) = of_reading.into_iter().find(|(_, given)| *given) {
+        return Err(Failure::Usage(format!("{flag} is for files that are read")));
     }
     if ranges::is_wanted(arguments, file) {
         let source = match &table {
@@ -46,13 +50,37 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     };
     let compression = file_format::compression(&location, &arguments.format);
     let mut client = connection::open(&arguments.connection)?;
+    let target = Target { location, typed, host, compression };
+    let done = into_file(&mut client, &query, table.as_ref(), target, arguments);
+    done.map_err(|failure| match (failure, &table) {
+        (Failure::Client(error), Some(table)) => load::name_nearest(&mut client, table, error).into(),
+        (failure, _) => failure,
+    })
+}
+
+/// The file that is written, and its format: of a file with types, or of bcp's.
+struct Target {
+    location: Location,
+    typed: Option<Format>,
+    host: Option<HostLayout>,
+    compression: Compression,
+}
+
+fn into_file(
+    client: &mut Client,
+    query: &str,
+    table: Option<&TableName>,
+    target: Target,
+    arguments: &ExportArgs,
+) -> Result<(), Failure> {
+    let Target { location, typed, host, compression } = target;
     // The prefixes of a native file depend on what takes NULL.
-    let described = match (&table, &host) {
+    let described = match (table, &host) {
         (Some(table), Some(_)) => client.describe(table).ok(),
         _ => None,
     };
-    let encrypted = match &table {
-        Some(table) => load::encrypted_columns(&mut client, table)?,
+    let encrypted = match table {
+        Some(table) => load::encrypted_columns(client, table)?,
         None => Vec::new(),
     };
     if !arguments.quiet && !arguments.json && !event_log::is_on() {
@@ -62,7 +90,7 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     }
     let is_text = matches!(typed, Some(Format::Csv(_)));
     let form = if host.is_some() { Form::Exact } else { arguments.forms.form(is_text) };
-    let stream = client.query(&query, form)?;
+    let stream = client.query(query, form)?;
     if stream.columns().is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));
     }

@@ -83,7 +83,11 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
         RowSource::Table { name, .. } if host.is_some() => client.describe(name).ok(),
         _ => None,
     };
-    let plan = beginning.run(&mut client, &mut |client| SplitPlan::new(client, source.clone(), &options))?;
+    let plan = beginning.run(&mut client, &mut |client| SplitPlan::new(client, source.clone(), &options));
+    let plan = plan.map_err(|error| match &source {
+        RowSource::Table { name, .. } => load::name_nearest(&mut client, name, error),
+        RowSource::Query { .. } => error,
+    })?;
     if !arguments.quiet && !arguments.json {
         say!("{plan}");
     }

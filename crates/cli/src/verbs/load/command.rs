@@ -4,10 +4,11 @@ use copy::file_format;
 use formats::{Finding, Format, InferredColumn, InferredSchema};
 use load::report::grouped;
 use load::{
-    Beginning, Client, Ledger, LoadState, TableLoad, TableName, create_table_statement, roomy_length,
-    roomy_schema, unsized_advice,
+    Beginning, Client, Ledger, LoadState, LoadWay, TableLoad, TableName, create_table_statement,
+    roomy_length, roomy_schema, unsized_advice,
 };
 use rows::mapping::{CreateOptions, StringType};
+use tds::Isolation;
 
 use crate::args::LoadArgs;
 use crate::connection;
@@ -71,16 +72,39 @@ fn load(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failur
         // A load that failed has no further use for its connection, unless the new table is to go again.
         client.close_failed_loads();
     }
-    let made = make_target(&mut client, &table, &mut sources, arguments, &beginning);
+    let is_rehearsal = arguments.create && arguments.dry_run;
+    if is_rehearsal {
+        // Only a table that is there can be planned for: it is made, and rolled back.
+        client.begin(Isolation::Current)?;
+    }
+    let done = into_target(&mut client, &table, way, &mut sources, (ledger, arguments, beginning));
+    if is_rehearsal && !client.is_broken() && client.in_transaction() {
+        client.rollback()?;
+    }
+    done
+}
+
+/// What a load goes by beside its table and its files: the record of committed rows, the command line, and the retry rules.
+type Rules<'a> = (Option<&'a Ledger>, &'a LoadArgs, Beginning<'a>);
+
+/// Makes the table if it is to be made, and loads the files.
+fn into_target(
+    client: &mut Client,
+    table: &TableName,
+    way: LoadWay,
+    sources: &mut [Source],
+    (ledger, arguments, beginning): Rules<'_>,
+) -> Result<Outcome, Failure> {
+    let made = make_target(client, table, sources, arguments, &beginning);
     let made = made.map_err(Failure::before_rows)?;
-    let is_made = made.is_some();
-    let rejects = ledger::open_rejects(&sources, ledger, arguments)?;
+    let is_made = made.is_some() && !arguments.dry_run;
+    let rejects = ledger::open_rejects(sources, ledger, arguments)?;
     let rejects = rejects.as_ref();
     let is_alone = arguments.bulk.sole_writer || arguments.create;
     let mut load = TableLoad::new(table.clone(), way, ledger).alone(is_alone);
     let files = Files {
-        table: &table,
-        sources: &sources,
+        table,
+        sources,
         ledger,
         rejects,
         arguments,
@@ -89,12 +113,12 @@ fn load(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failur
         unsized_advice: made.filter(|advice| !advice.is_empty()).map(|advice| advice.join("; ")),
     };
     let mut files_done = 0;
-    let done = files.load(&mut client, &mut load, &mut files_done);
+    let done = files.load(client, &mut load, &mut files_done);
     if let Err(failure) = done {
         if is_made && ledger.is_none() && files_done == 0 && loads_nothing(&failure) {
-            drop_again(&mut client, &table, arguments);
+            drop_again(client, table, arguments);
         }
-        return Err(given_up(&mut client, &load, failure));
+        return Err(given_up(client, &load, failure));
     }
     Ok(if rejects.is_some_and(|rejects| rejects.count() > 0) { Outcome::RowsRefused } else { Outcome::Whole })
 }
@@ -203,19 +227,17 @@ fn create(
         ..create_options(&measured, index, arguments)
     })?;
     if !arguments.quiet {
-        say!("{statement}");
+        let script = load::creation_script(client, table, &statement)?;
+        say!("{script}");
         for Finding { column, decision, reason } in measured.columns.iter().flat_map(InferredColumn::findings)
         {
             say!("note: column {column:?}: {decision}: {reason}");
         }
     }
-    if !arguments.dry_run {
-        change(client, &statement)?;
-    } else {
-        return Err(Failure::Usage(
-            "--dry-run cannot plan a load into a table that is yet to be made".to_owned(),
-        ));
+    if let Some(schema) = load::create_schema_statement(client, table) {
+        change(client, &schema)?;
     }
+    change(client, &statement)?;
     let advice = schema.fields().iter().enumerate().filter_map(|(index, field)| {
         let longest = longest(&measured, index)?;
         unsized_advice(field, &create_options(&measured, index, arguments), longest)

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
+use load::report::{grouped, row_words};
 use load::{Client, ResultStream};
 use package::sql_script::{Batch, batches, script_text};
 use tds::{SqlType, Value};
@@ -100,6 +101,9 @@ fn run_batch(
         out.flush().map_err(output::output)?;
         for message in stream.take_messages() {
             say!("{}", message.message);
+        }
+        for rows in stream.take_rows_changed() {
+            say!("({} {} affected)", grouped(rows), row_words(rows).0);
         }
         printed?;
         if !stream.next_result()? {

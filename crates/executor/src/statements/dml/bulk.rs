@@ -68,7 +68,7 @@ pub(crate) async fn run(
         output.done(frame.done_kind(), 0, None).await;
         return Ok(());
     }
-    let table = destination::writable(session, &insert.table)?;
+    let table = destination::loadable(session, &insert.table)?;
     let mut columns = Vec::with_capacity(insert.columns.len());
     for column in &insert.columns {
         let position = table

@@ -54,7 +54,7 @@ pub async fn run(
         output.done(frame.done_kind(), 0, None).await;
         return Ok(());
     }
-    let table = destination::writable(session, &insert.table)?;
+    let table = destination::loadable(session, &insert.table)?;
     let opened = open_load(session, insert, &table);
     let loaded = match opened {
         Ok((load, notice)) => {

@@ -23,7 +23,7 @@ use crate::session::work::{OpenTable, Place, VariableAccess};
 use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::isolation;
-use crate::statements::evaluation::resolve::opened;
+use crate::statements::evaluation::resolve::{opened, view_module};
 
 /// Finds the table that rows go to. Errors: 208; 10700 and 286 for one that may only be read.
 pub(crate) fn writable(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
@@ -33,6 +33,15 @@ pub(crate) fn writable(session: &Session, name: &ObjectName) -> Result<OpenTable
         return Err(uncommittable());
     }
     Ok(table)
+}
+
+/// Finds the table of a bulk load, by the rules of [`writable`]. Errors: 40515 for a view, which SQL Server loads through.
+pub(crate) fn loadable(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
+    if view_module(session, name)?.is_some() {
+        let what = format!("A bulk load through the view '{name}' (load its table instead)");
+        return Err(errors::UNSUPPORTED.with([&what]));
+    }
+    writable(session, name)
 }
 
 /// Makes a writer for a statement that has begun.
