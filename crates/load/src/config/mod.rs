@@ -2,6 +2,7 @@
 
 mod authentication;
 mod error;
+mod foreign_url;
 mod keyword;
 mod keyword_string;
 mod settings;
@@ -185,8 +186,8 @@ impl Config {
 }
 
 fn split(text: &str) -> Result<Vec<keyword_string::Setting>, ConfigError> {
-    if let Some(scheme) = url::foreign_scheme(text) {
-        return Err(ConfigError::ForeignUrl { scheme: scheme.to_owned() });
+    if let Some(settings) = foreign_url::parse(text) {
+        return settings;
     }
     if url::is_url(text) { url::parse(text) } else { keyword_string::parse(text) }
 }

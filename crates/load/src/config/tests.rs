@@ -274,11 +274,9 @@ fn refusals_name_what_is_wrong() {
         ("Server=h;Uid", "expected keyword=value"),
         ("Server=h;Uid='a", "not closed"),
         ("Server=h;Uid='a'b;Pwd=p", "between a closing quote"),
-        ("mssql+pyodbc://sa:S3cret@h/db?driver=x", "mssql+pyodbc: is the scheme of another program's URL"),
-        (
-            "jdbc:sqlserver://h;user=a;password=S3cret",
-            "jdbc:sqlserver: is the scheme of another program's URL",
-        ),
+        ("mysql://sa:S3cret@h/db", "mysql: is the scheme of another program's URL"),
+        ("jdbc:sqlserver://h;user=a;password=S3cret;colour=red", "not a known keyword"),
+        ("mssql+pyodbc://sa:S3cret@h/db?colour=red", "unknown keyword \"colour\""),
         ("mssql://sa@h\\INST/db", "HOST\\INSTANCE"),
         ("mssql://", "host is missing"),
         ("mssql://a:p@h:99999", "port is not a number"),
@@ -291,6 +289,38 @@ fn refusals_name_what_is_wrong() {
         let error = parse(text).map(|c| show(&c)).expect_err(text).to_string();
         assert!(error.contains(expected), "{text}\n  says {error:?}\n  not  {expected:?}");
         assert!(!error.contains("S3cret"), "{error}");
+    }
+}
+
+#[test]
+fn addresses_of_other_programs_mean_what_they_mean_there() {
+    let cases = [
+        (
+            "jdbc:sqlserver://db.example:1444;databaseName=sales;user=sa;password=pw;trustServerCertificate=true;",
+            ("db.example", Some(1444), None, Some("sales")),
+        ),
+        (
+            "jdbc:sqlserver://db.example\\INST;database=sales;user=sa;password={p;w}",
+            ("db.example", None, Some("INST"), Some("sales")),
+        ),
+        ("jdbc:sqlserver://;serverName=h;user=sa;password=pw", ("h", None, None, None)),
+        ("jdbc:sqlserver://[::1]:1433;user=sa;password=pw", ("::1", Some(1433), None, None)),
+        (
+            "mssql+pyodbc://sa:p%40w@db.example:1444/sales?driver=ODBC+Driver+18+for+SQL+Server&TrustServerCertificate=yes",
+            ("db.example", Some(1444), None, Some("sales")),
+        ),
+        ("mssql+pymssql://sa:pw@h/sales", ("h", None, None, Some("sales"))),
+        (
+            "mssql+pyodbc:///?odbc_connect=Driver%3D%7BODBC+Driver+18%7D%3BServer%3Dh%2C1444%3BDatabase%3Dmy+db%3BUid%3Dsa%3BPwd%3Dpw",
+            ("h", Some(1444), None, Some("my db")),
+        ),
+    ];
+    for (text, (host, port, instance, database)) in cases {
+        let config = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(config.host, host, "{text}");
+        assert_eq!((config.port, config.instance.as_deref()), (port, instance), "{text}");
+        assert_eq!(config.database.as_deref(), database, "{text}");
+        assert!(matches!(&config.auth, Auth::SqlLogin { user, .. } if user == "sa"), "{text}");
     }
 }
 

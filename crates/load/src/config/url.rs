@@ -74,7 +74,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Setting>, ConfigError> {
 }
 
 /// Percent-decodes. A `+` stays a `+`: passwords and tokens hold them.
-fn decoded(text: &str) -> Result<String, ConfigError> {
+pub(crate) fn decoded(text: &str) -> Result<String, ConfigError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
