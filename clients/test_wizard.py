@@ -99,6 +99,42 @@ def test_a_csv_file_becomes_a_table(wizard, server, tmp_path):
     ]
 
 
+def test_numbers_and_dates_of_another_country_reach_an_existing_table(wizard, server, tmp_path):
+    made = server.bulkwire("query", "CREATE TABLE dbo.bestellung (id int, betrag decimal(9, 2), tag date)")
+    assert made.returncode == 0, made.stderr
+    path = tmp_path / "bestellung.csv"
+    path.write_text("id;betrag;tag\n1;1.861,80;03/04/2026\n2;2,50;31/12/2025\nSumme;1.864,30;\n")
+    page = wizard.page
+    wizard.see_file(path)
+    wizard.title_is("How is the text to be read?")
+    page.locator("#decimal").select_option(",")
+    page.locator("#thousands").select_option(".")
+    page.locator("#date_order").select_option("dmy")
+    page.locator("#skip_footer").fill("1")
+    expect(page.locator("#look")).not_to_contain_text("Summe")
+    wizard.next()
+    wizard.title_is("Where do they go?")
+    # A name is proposed by the file's.
+    expect(page.locator("#table")).to_have_value("bestellung")
+    wizard.see_server(server, "dbo.bestellung")
+    wizard.title_is("Which columns?")
+    expect(page.locator("#preview")).to_contain_text("2 come out, none is refused")
+    wizard.next()
+    wizard.title_is("How should they be written?")
+    wizard.next()
+    wizard.title_is("Ready to run")
+    command = page.locator("#command").inner_text()
+    for option in ["--decimal=,", "--thousands=.", "--date-order=dmy", "--skip-footer=1"]:
+        assert option in command, command
+    page.get_by_role("button", name="Run the copy").click()
+    wizard.title_is("Done")
+    expect(page.get_by_role("button", name="Run again, and add the rows once more")).to_be_visible()
+    assert rows(server, "SELECT id, betrag, tag FROM bestellung ORDER BY id") == [
+        "1,1861.80,2026-04-03",
+        "2,2.50,2025-12-31",
+    ]
+
+
 def test_breaks_of_fixed_widths_are_moved_by_hand(wizard, server, tmp_path):
     path = tmp_path / "parts.txt"
     path.write_text(PARTS)
@@ -115,6 +151,7 @@ def test_breaks_of_fixed_widths_are_moved_by_hand(wizard, server, tmp_path):
     expect(handles).to_have_count(3)
 
     # The second break is dragged three places to the right, where prices begin.
+    page.locator(".ruler .lines .line").first.scroll_into_view_if_needed()
     scale = page.locator(".ruler .scale").bounding_box()
     first, second = (handles.nth(number).bounding_box() for number in (0, 1))
     place = (second["x"] - first["x"]) / 9
