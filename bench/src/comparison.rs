@@ -1,7 +1,7 @@
 //! Results of many runs, machines and clients on one page: `bench report` side by side, `bench league` in the order of speed.
 //!
-//! A submission is one JSON file: what `--output` of any benchmark writes, or one of another program with the same shape. Objects
-//! with a `name` (or a `case`) and figures with a `median` count, wherever they stand.
+//! A submission is one JSON file: what `--output` of any benchmark writes, the runs of the race of clients, or the file of another
+//! program in one of these shapes. Objects with a `name` (or a `case`) and figures with a `median` count, wherever they stand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -104,7 +104,8 @@ impl Submission {
         let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
         let tree: Value = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
         let mut figures = BTreeMap::new();
-        collect(&tree, &mut figures);
+        collect(&tree, None, &mut figures);
+        collect_runs(&tree, &mut figures);
         if figures.is_empty() {
             return Err(refused("no figure with a name and a median is in it".to_owned()).into());
         }
@@ -113,22 +114,61 @@ impl Submission {
     }
 }
 
-/// Gathers the figures of all named objects.
-fn collect(tree: &Value, figures: &mut BTreeMap<(String, String), Spread>) {
+/// Gathers the figures of all named objects. Numbers of rows are part of a variant: only equal tasks are compared.
+fn collect(tree: &Value, rows: Option<u64>, figures: &mut BTreeMap<(String, String), Spread>) {
     match tree {
-        Value::Array(items) => items.iter().for_each(|item| collect(item, figures)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, rows, figures)),
         Value::Object(members) => {
+            let rows = members.get("rows").and_then(Value::as_u64).or(rows);
             let name = ["name", "case"].iter().find_map(|key| members.get(*key)?.as_str());
             for (key, value) in members {
                 match (name, spread_of(value)) {
                     (Some(name), Some(spread)) => {
-                        figures.insert((name.to_owned(), key.clone()), spread);
+                        figures.insert((variant(name, rows), key.clone()), spread);
                     }
-                    _ => collect(value, figures),
+                    _ => collect(value, rows, figures),
                 }
             }
         }
         _ => {}
+    }
+}
+
+/// Gathers the runs of a race of clients: those of a contestant in a case are a variant. Failed runs do not count.
+fn collect_runs(tree: &Value, figures: &mut BTreeMap<(String, String), Spread>) {
+    let runs = tree.get("runs").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut values: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        let text = |name: &str| run.get(name).and_then(Value::as_str);
+        let number = |name: &str| run.get(name).and_then(Value::as_f64).filter(|number| *number > 0.0);
+        let (Some(case), Some(contestant), Some(seconds)) =
+            (text("case"), text("contestant"), number("seconds"))
+        else {
+            continue;
+        };
+        if text("error").is_some_and(|error| !error.is_empty()) {
+            continue;
+        }
+        let name = variant(&format!("{case}, {contestant}"), run.get("rows").and_then(Value::as_u64));
+        let speed = number("rows").map(|rows| rows / seconds);
+        let found = [
+            (SPEED, speed),
+            ("seconds", Some(seconds)),
+            ("cpu_seconds", number("cpu_seconds")),
+            ("peak_bytes", number("peak_bytes")),
+        ];
+        for (figure, value) in found {
+            values.entry((name.clone(), figure.to_owned())).or_default().extend(value);
+        }
+    }
+    let spreads = values.into_iter().filter(|(_, values)| !values.is_empty());
+    figures.extend(spreads.map(|(key, values)| (key, Spread::of(values))));
+}
+
+fn variant(name: &str, rows: Option<u64>) -> String {
+    match rows {
+        Some(rows) => format!("{name}, {} rows", grouped(rows)),
+        None => name.to_owned(),
     }
 }
 
@@ -142,7 +182,8 @@ fn spread_of(value: &Value) -> Option<Spread> {
 fn place_of(tree: &Value) -> String {
     let surroundings = tree.get("surroundings").unwrap_or(tree);
     let names = ["client", "server", "edition", "machine", "version"];
-    let told = names.iter().filter_map(|name| surroundings.get(*name)?.as_str());
+    let machine = surroundings.get("machine").and_then(|machine| machine.get("processor")?.as_str());
+    let told = names.iter().filter_map(|name| surroundings.get(*name)?.as_str()).chain(machine);
     told.collect::<Vec<_>>().join(", ")
 }
 
@@ -209,7 +250,10 @@ fn ranked(all: &[Submission], variant: &str) -> Vec<Bar> {
 
 fn shown(value: f64) -> String {
     match value.abs() {
-        large if large >= 100.0 => grouped(value.round().max(0.0) as u64),
+        large if large >= 100.0 => {
+            let sign = if value < 0.0 { "-" } else { "" };
+            format!("{sign}{}", grouped(large.round() as u64))
+        }
         _ => format!("{value:.3}"),
     }
 }
@@ -226,8 +270,16 @@ mod tests {
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         write(
             "small.json",
-            r#"{"surroundings": {"machine": "linux <small>", "server": "S 1"}, "sizes": [{"variants": [
-               {"name": "heap", "rows_per_second": {"min": 900, "median": 1000, "max": 1100}, "seconds": {"min": 1, "median": 2.5, "max": 3}}]}]}"#,
+            r#"{"surroundings": {"machine": "linux <small>", "server": "S 1"}, "sizes": [{"rows": 500, "variants": [
+               {"name": "heap", "rows_per_second": {"min": 900, "median": 1000, "max": 1100}, "seconds": {"min": 1, "median": 2.5, "max": 3}}]},
+               {"rows": 7000, "variants": [{"name": "heap", "rows_per_second": {"median": 1234}}]}]}"#,
+        );
+        write(
+            "race.json",
+            r#"{"machine": {"processor": "two cores"}, "runs": [
+               {"case": "sink", "contestant": "quick", "rows": 3000, "error": "", "seconds": 0.5},
+               {"case": "sink", "contestant": "quick", "rows": 3000, "error": "gone", "seconds": 9},
+               {"case": "sink", "contestant": "quick", "rows": 3000, "error": "", "seconds": 1.5}]}"#,
         );
         write(
             "large.json",
@@ -239,7 +291,18 @@ mod tests {
         arguments.league().unwrap();
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         let (report, league) = (read("report.html"), read("league.html"));
-        for expected in ["linux &lt;small&gt;", "5,000,000", "2.500", "seconds", "tree"] {
+        for expected in [
+            "linux &lt;small&gt;",
+            "5,000,000",
+            "2.500",
+            "seconds",
+            "tree",
+            "heap, 500 rows",
+            "heap, 7,000 rows",
+            "sink, quick, 3,000 rows",
+            "4,000",
+            "two cores",
+        ] {
             assert!(report.contains(expected), "{expected}: {report}");
         }
         let table = league.split("The fastest load of each").nth(1).unwrap();

@@ -308,7 +308,8 @@ fn types_come_with_the_value_that_decides_them() {
     assert_eq!(n.sql_type, "int");
     let decided = v.decided_by.as_ref().unwrap();
     assert_eq!((decided.value.as_str(), decided.row), ("x12345", 12_345));
-    assert!(v.reason.contains("smallint"), "{}", v.reason);
+    assert_eq!(v.reason, "it was smallint until this value");
+    assert_eq!(n.reason, "it was tinyint until this value");
     assert_eq!((w.decided_by.as_ref(), w.nulls, w.reason.as_str()), (None, 19_999, "no row has a value"));
     // Cancelled before it begins, it ends after the first batch.
     let cancelled = Inference::default();

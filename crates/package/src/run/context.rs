@@ -84,6 +84,15 @@ impl<'a> RunContext<'a> {
         journal.past().tasks.get(task).cloned().unwrap_or_default()
     }
 
+    /// Counts the rows that an earlier run refused in the rounds of a loop and the tasks of a group or package.
+    pub fn refused_within(&self, task: &str) -> u64 {
+        let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_within = |path: &str| path.strip_prefix(task).is_some_and(|rest| rest.starts_with(['/', '[']));
+        let ends = journal.past().tasks.iter().filter(|(path, _)| is_within(path));
+        let ends = ends.filter_map(|(_, past)| past.end.as_ref()).filter(|end| end.succeeded);
+        ends.fold(0, |sum, end| sum.saturating_add(end.refused))
+    }
+
     /// Returns the items of a loop, if an earlier run has settled them.
     pub fn items(&self, task: &str) -> Option<Items> {
         let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);

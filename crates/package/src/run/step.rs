@@ -173,7 +173,8 @@ impl Unit<'_> {
         }
         let mut report = self.report(Outcome::DoneBefore);
         report.rows = end.rows;
-        report.refused = end.refused;
+        // The tasks within are not reported again.
+        report.refused = end.refused.saturating_add(self.level.context.refused_within(self.path));
         self.level.context.report(report);
         Some(Outcome::DoneBefore)
     }

@@ -468,6 +468,35 @@ fn a_run_that_is_killed_in_each_task_ends_with_exact_counts() {
 }
 
 #[test]
+fn a_continued_run_counts_the_rows_that_a_loop_refused_before() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE parts (n int NOT NULL)");
+    fixture.file("part-a.csv", "n\n1\nx\n");
+    fixture.file("part-b.csv", "n\n2\n");
+    let package = r#"
+[tasks.load]
+type = "copy"
+for_each = { files = "part-*.csv" }
+source = "${each}"
+destination = { connection = "db", table = "parts" }
+rejects = "bad-${each.stem}.jsonl"
+[tasks.then]
+type = "sql"
+after = ["load"]
+connection = "db"
+statement = "INSERT INTO later SELECT n FROM parts"
+"#;
+    let first = run(&fixture, package, &[]);
+    assert_eq!(first.code, 1, "{}", first.stderr);
+    fixture.sql("CREATE TABLE later (n int NOT NULL)");
+    let again = run(&fixture, package, &[]);
+    assert!(again.stderr.contains("load: done before"), "{}", again.stderr);
+    assert!(again.stderr.contains(", 1 row refused"), "{}", again.stderr);
+    assert_eq!(again.code, 3, "{}", again.stderr);
+    assert_eq!(fixture.rows("SELECT n FROM later ORDER BY n"), "1\n2\n");
+}
+
+#[test]
 fn tasks_that_must_not_repeat_wait_for_a_decision() {
     let fixture = Fixture::new();
     let package = "[tasks.pay]\ntype = 'program'\ncommand = ['sleep', '30']\nif_interrupted = 'stop'\n[tasks.db]\ntype = 'sql'\nafter = ['pay']\nconnection = 'db'\nstatement = 'SELECT 1'\n";

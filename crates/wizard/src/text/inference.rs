@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use copy::{CopyError, FileFormats};
-use formats::{InferProgress, InferredColumn, InferredSchema, Location};
+use formats::{Evidence, InferProgress, InferredColumn, InferredSchema, Location};
 use load::{roomy_length, roomy_schema};
 use rows::mapping::{CreateOptions, StringType, sql_type_of};
 
@@ -206,15 +206,19 @@ fn typed(column: &InferredColumn, field: &arrow::datatypes::Field, files: &[Stri
     let sql_type =
         sql_type_of(field, &options).map_or_else(|_| "nvarchar(max)".to_owned(), |found| found.to_string());
     let finding = column.findings().into_iter().next().filter(|_| !column.reading.is_plain());
+    // Of a text from its first value on, no single value decides.
+    let is_text = sql_type.starts_with("nvarchar");
     let reason = match (&finding, &column.evidence) {
         (Some(finding), _) => format!("text that may be {}: {}", finding.decision, finding.reason),
         (None, None) => "no row has a value".to_owned(),
         (None, Some(evidence)) => match &evidence.before {
-            None => "all values are like this one".to_owned(),
-            Some(before) => format!("{before} would do without this value"),
+            None if is_text => "text from the first value on".to_owned(),
+            None => "every value reads as the type".to_owned(),
+            Some(before) => format!("it was {before} until this value"),
         },
     };
-    let decided_by = column.evidence.as_ref().map(|evidence| DecidedBy {
+    let decides = |evidence: &&Evidence| finding.is_some() || !is_text || evidence.before.is_some();
+    let decided_by = column.evidence.as_ref().filter(decides).map(|evidence| DecidedBy {
         value: evidence.value.clone(),
         row: evidence.row,
         file: files.get(evidence.file).filter(|_| files.len() > 1).cloned(),
