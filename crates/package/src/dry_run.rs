@@ -179,6 +179,9 @@ fn planned(step: &Step, steps: &[Step], path: &str, scope: &Scope) -> PlannedTas
             })
         })
         .collect();
+    if step.settings.after_any_failure {
+        when = vec!["after the failure of any task".to_owned()];
+    }
     when.extend(step.settings.condition.as_ref().map(|condition| format!("if {condition}")));
     if step.settings.disabled {
         when.push("never: it is disabled".to_owned());
@@ -189,6 +192,7 @@ fn planned(step: &Step, steps: &[Step], path: &str, scope: &Scope) -> PlannedTas
         "after",
         "after_failure",
         "after_completion",
+        "after_any_failure",
         "if",
         "disabled",
         "description",

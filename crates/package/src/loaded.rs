@@ -113,12 +113,18 @@ fn steps(tasks: &std::collections::BTreeMap<String, Task>, document: &Document, 
     let mut names: Vec<&String> = tasks.keys().collect();
     names.sort_by_key(|name| document.offset(&member(pointer, name)));
     let index_of = |name: &String| names.iter().position(|other| *other == name);
+    let is_behind = behind_any_failure(&names, tasks);
     names
         .iter()
         .filter_map(|name| {
             let task = tasks.get(*name)?;
             let own = member(pointer, name);
             let settings = &task.settings;
+            let any = is_behind
+                .iter()
+                .enumerate()
+                .filter(|(_, is_behind)| settings.after_any_failure && !**is_behind);
+            let any = any.map(|(index, _)| Predecessor { index, on: On::Failure });
             let before = [
                 (&settings.after, On::Success),
                 (&settings.after_failure, On::Failure),
@@ -127,6 +133,7 @@ fn steps(tasks: &std::collections::BTreeMap<String, Task>, document: &Document, 
             .into_iter()
             .flat_map(|(others, on)| others.iter().map(move |other| (other, on)))
             .filter_map(|(other, on)| Some(Predecessor { index: index_of(other)?, on }))
+            .chain(any)
             .collect();
             let inner = match &task.action {
                 Action::Group(group) => steps(&group.tasks, document, &member(&own, "tasks")),
@@ -142,4 +149,26 @@ fn steps(tasks: &std::collections::BTreeMap<String, Task>, document: &Document, 
             })
         })
         .collect()
+}
+
+/// Marks the tasks that wait for any failure, and those behind them. All others are those that may fail.
+fn behind_any_failure(names: &[&String], tasks: &std::collections::BTreeMap<String, Task>) -> Vec<bool> {
+    let settings: Vec<Option<&TaskSettings>> =
+        names.iter().map(|name| tasks.get(*name).map(|task| &task.settings)).collect();
+    let mut is_behind: Vec<bool> =
+        settings.iter().map(|settings| settings.is_some_and(|own| own.after_any_failure)).collect();
+    loop {
+        let is_marked = |other: &String| {
+            names.iter().position(|name| *name == other).and_then(|index| is_behind.get(index)) == Some(&true)
+        };
+        let next: Vec<bool> = settings
+            .iter()
+            .zip(&is_behind)
+            .map(|(settings, known)| *known || settings.is_some_and(|own| own.named_before().any(is_marked)))
+            .collect();
+        if next == is_behind {
+            return next;
+        }
+        is_behind = next;
+    }
 }

@@ -47,6 +47,10 @@ fn level(subject: &Subject<'_>, tasks: &Tasks, pointer: &str, found: &mut Vec<Di
                 }
             }
         }
+        if settings.after_any_failure && settings.named_before().next().is_some() {
+            let message = "this waits for all other tasks already; name none beside it";
+            found.push(subject.document.at_key(&member(&own, "after_any_failure"), message));
+        }
         predecessors.push(before);
         if let Action::Group(group) = &task.action {
             level(subject, &group.tasks, &member(&own, "tasks"), found);

@@ -205,6 +205,7 @@ fn of_group(subject: &Subject<'_>, pointer: &str, group: &GroupTask, found: &mut
             ("retry", settings.retry.is_some()),
             ("after_failure", !settings.after_failure.is_empty()),
             ("after_completion", !settings.after_completion.is_empty()),
+            ("after_any_failure", settings.after_any_failure),
             ("may_fail", settings.may_fail),
         ];
         for (key, _) in own.into_iter().filter(|(_, is_there)| *is_there) {

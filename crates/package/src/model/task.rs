@@ -33,6 +33,9 @@ pub struct TaskSettings {
     /// Tasks that have to end before, in success or failure.
     #[serde(default)]
     pub after_completion: Vec<String>,
+    /// Begins when the other tasks of its level have ended and one of them has failed, whichever.
+    #[serde(default)]
+    pub after_any_failure: bool,
     /// Decides whether all of those conditions must hold, or one.
     #[serde(default)]
     pub join: Join,
@@ -52,6 +55,13 @@ pub struct TaskSettings {
     /// The treatment of this task if a run was killed in the middle of it.
     #[serde(default)]
     pub if_interrupted: Interrupted,
+}
+
+impl TaskSettings {
+    /// Lists the tasks that its conditions name.
+    pub fn named_before(&self) -> impl Iterator<Item = &String> {
+        self.after.iter().chain(&self.after_failure).chain(&self.after_completion)
+    }
 }
 
 /// The way in which conditions are joined.

@@ -161,7 +161,11 @@ fn decide(level: &Level<'_>, states: &[State], index: usize, step: &Step, worst:
             unmet.get_or_insert((before, outcome));
         }
     }
+    if step.settings.after_any_failure && met == 0 {
+        return Decision::Skip("no task has failed".to_owned());
+    }
     let is_enough = match step.settings.join {
+        Join::All if step.settings.after_any_failure => true,
         Join::All => unmet.is_none(),
         Join::Any => step.before.is_empty() || met > 0,
     };

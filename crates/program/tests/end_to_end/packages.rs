@@ -468,6 +468,61 @@ fn a_run_that_is_killed_in_each_task_ends_with_exact_counts() {
 }
 
 #[test]
+fn a_task_hears_of_any_failure() {
+    let fixture = Fixture::new();
+    let package = |count: u32| {
+        format!(
+            r#"
+[tasks.files]
+type = "wait-for-file"
+files = "*.csv"
+count = {count}
+every = "50ms"
+timeout = "200ms"
+[tasks.load]
+type = "sql"
+after = ["files"]
+connection = "db"
+statement = "CREATE TABLE loaded (n int)"
+[tasks.alarm]
+type = "sql"
+after_any_failure = true
+connection = "db"
+statement = "CREATE TABLE alarm (n int)"
+[tasks.second_alarm]
+type = "program"
+after_any_failure = true
+command = ["true"]
+[tasks.behind]
+type = "program"
+after = ["alarm"]
+command = ["true"]
+"#
+        )
+    };
+    fixture.file("a.csv", "n\n1\n");
+    let failed = run(&fixture, &package(2), &[]);
+    assert_eq!(failed.code, 1, "{}", failed.stderr);
+    for line in
+        ["load: skipped: files: failed", "alarm: succeeded", "second_alarm: succeeded", "behind: succeeded"]
+    {
+        assert!(failed.stderr.contains(line), "{line}: {}", failed.stderr);
+    }
+    assert_eq!(fixture.rows("SELECT name FROM sys.tables WHERE name IN ('alarm', 'loaded')"), "alarm\n");
+    let well = run(&fixture, &package(1), &["--new"]);
+    assert_eq!(well.code, 0, "{}", well.stderr);
+    assert!(well.stderr.contains("alarm: skipped: no task has failed"), "{}", well.stderr);
+    let planned = run(&fixture, &package(1), &["--dry-run"]);
+    assert!(planned.stdout.contains("alarm (sql), after the failure of any task"), "{}", planned.stdout);
+    let wrong = run(
+        &fixture,
+        &package(1).replace("after_any_failure = true", "after_any_failure = true\nafter = ['files']"),
+        &["--dry-run"],
+    );
+    assert!(wrong.stderr.contains("this waits for all other tasks already"), "{}", wrong.stderr);
+}
+
+#[test]
 fn a_continued_run_counts_the_rows_that_a_loop_refused_before() {
     let fixture = Fixture::new();
     fixture.sql("CREATE TABLE parts (n int NOT NULL)");
