@@ -81,7 +81,7 @@ pub enum Error {
         /// The database that was searched.
         database: String,
         /// The table that is called nearly so, where that was asked for.
-        nearest: Option<String>,
+        nearest: Option<Box<str>>,
     },
     /// The source is to fill a column whose values the server makes.
     #[error("column \"{column}\" is {kind}: the server makes its values, so leave it out of the source")]

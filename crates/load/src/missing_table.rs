@@ -28,7 +28,7 @@ pub fn name_nearest(client: &mut Client, table: &TableName, error: Error) -> Err
     Error::NoTable {
         table: table.to_string(),
         database: table.database.clone().unwrap_or_else(|| client.database().to_owned()),
-        nearest: nearest(client, table),
+        nearest: nearest(client, table).map(String::into_boxed_str),
     }
 }
 

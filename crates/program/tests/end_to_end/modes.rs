@@ -137,8 +137,7 @@ fn a_dry_run_changes_nothing() {
 #[test]
 fn options_that_exclude_each_other_are_refused() {
     let fixture = fixture();
-    let cases: [(&[&str], &str); 12] = [
-        (&["--mode", "upsert"], "needs the key's columns"),
+    let cases: [(&[&str], &str); 11] = [
         (&["--mode", "replace", "--key", "id"], "takes no key"),
         (&["--key", "id"], "takes no key"),
         (&["--mode", "replace", "--truncate"], "cannot be used with"),
