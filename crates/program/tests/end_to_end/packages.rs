@@ -470,7 +470,7 @@ fn a_run_that_is_killed_in_each_task_ends_with_exact_counts() {
 #[test]
 fn a_task_hears_of_any_failure() {
     let fixture = Fixture::new();
-    let package = |count: u32| {
+    let package = |count: u32, timeout: &str| {
         format!(
             r#"
 [tasks.files]
@@ -478,7 +478,8 @@ type = "wait-for-file"
 files = "*.csv"
 count = {count}
 every = "50ms"
-timeout = "200ms"
+stable = "10ms"
+timeout = "{timeout}"
 [tasks.load]
 type = "sql"
 after = ["files"]
@@ -501,7 +502,7 @@ command = ["true"]
         )
     };
     fixture.file("a.csv", "n\n1\n");
-    let failed = run(&fixture, &package(2), &[]);
+    let failed = run(&fixture, &package(2, "200ms"), &[]);
     assert_eq!(failed.code, 1, "{}", failed.stderr);
     for line in
         ["load: skipped: files: failed", "alarm: succeeded", "second_alarm: succeeded", "behind: succeeded"]
@@ -509,14 +510,14 @@ command = ["true"]
         assert!(failed.stderr.contains(line), "{line}: {}", failed.stderr);
     }
     assert_eq!(fixture.rows("SELECT name FROM sys.tables WHERE name IN ('alarm', 'loaded')"), "alarm\n");
-    let well = run(&fixture, &package(1), &["--new"]);
+    let well = run(&fixture, &package(1, "60s"), &["--new"]);
     assert_eq!(well.code, 0, "{}", well.stderr);
     assert!(well.stderr.contains("alarm: skipped: no task has failed"), "{}", well.stderr);
-    let planned = run(&fixture, &package(1), &["--dry-run"]);
+    let planned = run(&fixture, &package(1, "60s"), &["--dry-run"]);
     assert!(planned.stdout.contains("alarm (sql), after the failure of any task"), "{}", planned.stdout);
     let wrong = run(
         &fixture,
-        &package(1).replace("after_any_failure = true", "after_any_failure = true\nafter = ['files']"),
+        &package(1, "60s").replace("after_any_failure = true", "after_any_failure = true\nafter = ['files']"),
         &["--dry-run"],
     );
     assert!(wrong.stderr.contains("this waits for all other tasks already"), "{}", wrong.stderr);
