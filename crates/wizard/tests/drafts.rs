@@ -481,6 +481,16 @@ fn spellings_of_the_text_reach_command_and_package() {
 }
 
 #[test]
+fn rows_are_looked_at_whatever_the_spellings() {
+    let mut draft = csv_to_table();
+    draft.text.spelling = Spelling { date_order: "dmy".to_owned(), ..Spelling::default() };
+    draft.spec_of_source().unwrap();
+    draft.spec_of_preview().unwrap();
+    draft.columns.condition = "1 = 1".to_owned();
+    draft.spec_of_preview().unwrap();
+}
+
+#[test]
 fn what_nobody_has_said_of_the_destination_is_proposed() {
     let mut draft = csv_to_table();
     draft.destination = End::default();

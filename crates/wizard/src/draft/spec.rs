@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use super::Draft;
 use super::end::{Password, Side};
 use super::flag::{Flag, Value};
+use super::text::Spelling;
 
 impl Draft {
     /// Returns what is said of the copy, beside its ends.
@@ -55,17 +56,23 @@ impl Draft {
 
     /// Returns true if the engine for transformations computes rows of the copy.
     pub fn transforms(&self) -> bool {
-        let names = ["select", "where", "transform-query"];
-        self.columns.flags(false).iter().any(|flag| names.contains(&flag.name))
+        self.columns.flags(false).iter().any(is_transforming)
     }
 
-    /// Rows that are only looked at go nowhere.
+    /// Rows that are only looked at go nowhere. Without a transformation they stay texts, which no spelling is for.
     fn spec_to_look(&self, flags: &[Flag]) -> Result<Spec, CopyError> {
         let source = self.source.endpoint(Side::Source, Password::Typed, !self.has_several_tables());
-        let mut flags = flags.to_vec();
+        let is_transformed = flags.iter().any(is_transforming);
+        let keeps = |flag: &&Flag| is_transformed || !Spelling::FLAGS.contains(&flag.name);
+        let mut flags: Vec<Flag> = flags.iter().filter(keeps).cloned().collect();
         flags.push(Flag::text("to-format", "csv"));
         spec(&source, "-", &flags)
     }
+}
+
+/// Returns true if an option makes the engine for transformations compute rows.
+fn is_transforming(flag: &Flag) -> bool {
+    ["select", "where", "transform-query"].contains(&flag.name)
 }
 
 fn options(flags: &[Flag]) -> Result<Options, CopyError> {

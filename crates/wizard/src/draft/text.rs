@@ -53,15 +53,12 @@ pub struct Spelling {
 }
 
 impl Spelling {
+    /// The options, in the order of the fields.
+    pub(super) const FLAGS: [&str; 5] = ["date-order", "decimal", "thousands", "currency", "percent"];
+
     fn flags(&self) -> Vec<Flag> {
-        let all = [
-            ("date-order", &self.date_order),
-            ("decimal", &self.decimal),
-            ("thousands", &self.thousands),
-            ("currency", &self.currency),
-            ("percent", &self.percent),
-        ];
-        let given = all.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        let texts = [&self.date_order, &self.decimal, &self.thousands, &self.currency, &self.percent];
+        let given = Self::FLAGS.into_iter().zip(texts).filter(|(_, text)| !text.trim().is_empty());
         given.map(|(name, text)| Flag::text(name, text.trim())).collect()
     }
 }
