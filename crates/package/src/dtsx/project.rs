@@ -6,6 +6,9 @@ use crate::dtsx::import_error::ImportError;
 use crate::dtsx::xml::{Element, parse};
 use crate::sql_script::script_text;
 
+/// A file of an archive: its name and its bytes.
+pub(crate) type NamedFile = (String, Vec<u8>);
+
 /// Parts of an archive at most, and bytes of one.
 const PARTS_MAX: usize = 10_000;
 const PART_BYTES_MAX: u64 = 256 << 20;
@@ -66,7 +69,7 @@ impl Project {
     ///
     /// # Errors
     /// It is no archive, or larger than any.
-    pub fn of_archive(bytes: &[u8]) -> Result<(Self, Vec<(String, Vec<u8>)>), ImportError> {
+    pub fn of_archive(bytes: &[u8]) -> Result<(Self, Vec<NamedFile>), ImportError> {
         let damaged = |error: &dyn std::fmt::Display| ImportError::Archive(error.to_string());
         let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
         if archive.len() > PARTS_MAX {
