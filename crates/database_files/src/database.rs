@@ -6,9 +6,9 @@ use std::sync::Arc;
 use rows::Form;
 
 use crate::{
-    backup::{self, BackupSet, DataStream, Media, place_frames},
-    catalogue::{Boot, Rowset, SystemTables, TableRows, UnitPages, Units, tables},
-    definition::Table,
+    backup::{self, BackupKind, BackupSet, DataStream, Media, place_frames},
+    catalogue::{Boot, Rowset, SystemTables, TableRows, UnitPages, Units, modules, tables},
+    definition::{Module, Table},
     description::{Description, Origin},
     error::{FileError, Reason, Result, malformed, unsupported},
     image::{FilePages, Image},
@@ -26,6 +26,7 @@ pub struct PagedDatabase {
     image: Arc<Image>,
     units: Units,
     tables: Vec<TableRows>,
+    modules: Vec<Module>,
     description: Description,
     unfinished: Unfinished,
     streams: Vec<(Arc<dyn ReadAt>, DataStream)>,
@@ -95,8 +96,9 @@ impl PagedDatabase {
             return Err(image.error(page, Reason::Incomplete(text)));
         }
         let tables = tables(&system, &boot);
+        let modules = modules(&system);
         let description = Description::of(&boot, origin);
-        Ok(Self { image: Arc::new(image), units, tables, description, unfinished, streams })
+        Ok(Self { image: Arc::new(image), units, tables, modules, description, unfinished, streams })
     }
 
     /// Returns what the files say of the database.
@@ -119,6 +121,11 @@ impl PagedDatabase {
     /// Returns the tables of users, by name.
     pub fn tables(&self) -> impl ExactSizeIterator<Item = &Table> {
         self.tables.iter().map(|table| &table.table)
+    }
+
+    /// Returns views, procedures, functions and triggers.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
     }
 
     /// Begins to read the rows of a table, by its number among [`tables`](Self::tables).
@@ -231,73 +238,113 @@ fn binding_of(header: &[u8]) -> Option<Vec<u8>> {
 /// Finds the pages of backups.
 fn image_of_backups(name: &str, backups: Vec<Media>, set: Option<usize>) -> Result<OpenedFiles> {
     let groups = media_sets(backups)?;
-    let (mut full, mut differential) = (None, None);
-    for stripes in groups {
-        let index = chosen_set(&stripes, set)?;
-        let incomplete = |media: &Media, text: &str| {
-            FileError::new(media.source.name(), "", Reason::Incomplete(text.to_owned()))
-        };
-        let Some((media, chosen)) = stripes.first().and_then(|media| Some((media, media.sets.get(index)?)))
-        else {
-            continue;
-        };
-        let place = match (chosen.is_full(), chosen.is_differential()) {
-            (true, _) => &mut full,
-            (_, true) => &mut differential,
-            _ => {
-                return Err(incomplete(
-                    media,
-                    "it is a backup of the log, which is read only behind a full one",
-                ));
-            }
-        };
-        if place.is_some() {
-            return Err(incomplete(
-                media,
-                "another backup of the same kind is given: one database at a time is read",
-            ));
-        }
-        *place = Some((stripes, index));
-    }
-    let Some((stripes, index)) = full else {
-        let text = "a differential backup is read together with the full one that it rests on".to_owned();
-        return Err(FileError::new(name, "", Reason::Incomplete(text)));
+    let chosen = ChosenBackups::among(&groups, name, set)?;
+    let (stripes, index) = chosen.full;
+    let mut files = place_frames(stripes, index, 0)?;
+    let sources_of = |stripes: &[Media]| -> Vec<Arc<dyn ReadAt>> {
+        stripes.iter().map(|media| Arc::clone(&media.source)).collect()
     };
-    let mut files = place_frames(&stripes, index, 0)?;
-    let mut sources: Vec<Arc<dyn ReadAt>> = stripes.iter().map(|media| Arc::clone(&media.source)).collect();
+    let mut sources = sources_of(stripes);
     let base = stripes.first().and_then(|media| media.sets.get(index));
     let mut origin = Origin::of_backup(base, sources.len(), false);
-    if let Some((later, later_index)) = &differential {
-        let set = later.first().and_then(|media| media.sets.get(*later_index));
+    if let Some((later, later_index)) = chosen.differential {
+        let set = later.first().and_then(|media| media.sets.get(later_index));
         check_base(later, set, base)?;
-        for (number, pages) in place_frames(later, *later_index, sources.len())? {
+        // Both may be in the same files.
+        let is_same = std::ptr::eq(later, stripes);
+        let first_source = if is_same { 0 } else { sources.len() };
+        for (number, pages) in place_frames(later, later_index, first_source)? {
             let merged = match files.remove(&number) {
                 Some(earlier) => earlier.overlaid(pages),
                 None => pages,
             };
             files.insert(number, merged);
         }
-        sources.extend(later.iter().map(|media| Arc::clone(&media.source)));
+        if !is_same {
+            sources.extend(sources_of(later));
+        }
         origin = Origin::of_backup(set, sources.len(), true);
     }
     let image = Image::new(name, sources, files);
-    let (last, last_index) =
-        differential.as_ref().map_or((&stripes, index), |(later, index)| (later, *index));
+    let (last, last_index) = chosen.differential.unwrap_or(chosen.full);
     let unfinished = unfinished_pages(&image, last, last_index)?;
-    let all = [(stripes, index)].into_iter().chain(differential);
-    let streams = all.flat_map(|(stripes, index)| streams_of(&stripes, index)).collect();
+    let all = [chosen.full].into_iter().chain(chosen.differential);
+    let streams = all.flat_map(|(stripes, index)| streams_of(stripes, index)).collect();
     Ok(OpenedFiles { image, origin, unfinished, streams })
+}
+
+/// A backup among media: all its stripes, and its number (from 0) in each of them.
+type Chosen<'a> = (&'a [Media], usize);
+
+/// The backups that make a database.
+struct ChosenBackups<'a> {
+    full: Chosen<'a>,
+    differential: Option<Chosen<'a>>,
+}
+
+impl<'a> ChosenBackups<'a> {
+    /// Chooses a full backup and at most one differential one that rests on it. A differential one finds its full one in the same
+    /// file, too.
+    fn among(groups: &'a [Vec<Media>], name: &str, set: Option<usize>) -> Result<Self> {
+        let (mut full, mut differential): (Option<Chosen<'a>>, Option<Chosen<'a>>) = (None, None);
+        for stripes in groups {
+            let index = chosen_set(stripes, set, groups.len() == 1)?;
+            let Some((media, chosen)) =
+                stripes.first().and_then(|media| Some((media, media.sets.get(index)?)))
+            else {
+                continue;
+            };
+            let incomplete =
+                |text: &str| FileError::new(media.source.name(), "", Reason::Incomplete(text.to_owned()));
+            if chosen.own.is_some() {
+                let text = "it is a backup of bulkwire's own server without tables that are read here; RESTORE DATABASE of that server reads it";
+                return Err(FileError::new(media.source.name(), "", unsupported(text)));
+            }
+            let place = match (chosen.is_full(), chosen.is_differential()) {
+                (true, _) => &mut full,
+                (_, true) => &mut differential,
+                _ => {
+                    return Err(incomplete(
+                        "it is a backup of the log, which is read only behind a full one",
+                    ));
+                }
+            };
+            if place.is_some() {
+                let text = "another backup of the same kind is given: one database at a time is read";
+                return Err(incomplete(text));
+            }
+            *place = Some((stripes.as_slice(), index));
+        }
+        let in_same_file = || differential.and_then(|(stripes, index)| base_in(stripes, index));
+        match full.or_else(in_same_file) {
+            Some(full) => Ok(Self { full, differential }),
+            None => {
+                let text =
+                    "a differential backup is read together with the full one that it rests on".to_owned();
+                Err(FileError::new(name, "", Reason::Incomplete(text)))
+            }
+        }
+    }
+}
+
+/// Finds the full backup that a differential one rests on, before it in the same files.
+fn base_in(stripes: &[Media], index: usize) -> Option<Chosen<'_>> {
+    let sets = &stripes.first()?.sets;
+    let wanted = sets.get(index)?.header.base_lsn;
+    let is_base = |set: &BackupSet| set.is_full() && set.header.checkpoint_lsn == wanted;
+    let base = sets.get(..index)?.iter().rposition(is_base)?;
+    Some((stripes, base))
 }
 
 /// Refuses a differential backup of another full one.
 fn check_base(later: &[Media], set: Option<&BackupSet>, base: Option<&BackupSet>) -> Result<()> {
     let (Some(set), Some(base), Some(media)) = (set, base, later.first()) else { return Ok(()) };
-    match set.base_lsn == base.checkpoint_lsn {
+    match set.header.base_lsn == base.header.checkpoint_lsn {
         true => Ok(()),
         false => {
             let text = format!(
                 "the differential backup rests on a full one whose checkpoint is {}, and the given one has {}",
-                set.base_lsn, base.checkpoint_lsn
+                set.header.base_lsn, base.header.checkpoint_lsn
             );
             Err(FileError::new(media.source.name(), "", Reason::Incomplete(text)))
         }
@@ -308,24 +355,25 @@ fn check_base(later: &[Media], set: Option<&BackupSet>, base: Option<&BackupSet>
 fn media_sets(backups: Vec<Media>) -> Result<Vec<Vec<Media>>> {
     let mut groups: Vec<Vec<Media>> = Vec::new();
     for media in backups {
-        match groups
-            .iter_mut()
-            .find(|group| group.first().is_some_and(|first| first.set == media.set && first.families > 1))
-        {
+        match groups.iter_mut().find(|group| {
+            group
+                .first()
+                .is_some_and(|first| first.label.set_id == media.label.set_id && first.label.families > 1)
+        }) {
             Some(group) => group.push(media),
             None => groups.push(vec![media]),
         }
     }
     for group in &mut groups {
-        group.sort_by_key(|media| media.family);
+        group.sort_by_key(|media| media.label.family);
         let Some(first) = group.first() else { continue };
-        let numbers: Vec<u16> = group.iter().map(|media| media.family).collect();
-        let wanted: Vec<u16> = (1..=first.families).collect();
+        let numbers: Vec<u16> = group.iter().map(|media| media.label.family).collect();
+        let wanted: Vec<u16> = (1..=first.label.families).collect();
         if numbers != wanted {
             let given = numbers.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
             let text = format!(
                 "it is stripe {given} of {}: every other extent is in the other files of the backup, which must be given too",
-                first.families
+                first.label.families
             );
             return Err(FileError::new(first.source.name(), "", Reason::Incomplete(text)));
         }
@@ -333,12 +381,13 @@ fn media_sets(backups: Vec<Media>) -> Result<Vec<Vec<Media>>> {
     Ok(groups)
 }
 
-/// Returns the number (from 0) of the backup that is meant.
-fn chosen_set(stripes: &[Media], set: Option<usize>) -> Result<usize> {
+/// Returns the number (from 0) of the backup that is meant. Files with one alone need none; `is_only`: no other files are given.
+fn chosen_set(stripes: &[Media], set: Option<usize>, is_only: bool) -> Result<usize> {
     let Some(media) = stripes.first() else { return Ok(0) };
     let count = media.sets.len();
     match (set, count) {
         (None, 1) => Ok(0),
+        (Some(_), 1) if !is_only => Ok(0),
         (Some(number), _) if (1..=count).contains(&number) => Ok(number - 1),
         (Some(number), _) => {
             let text = format!("it has {count} backups, and number {number} is asked for");
@@ -347,9 +396,7 @@ fn chosen_set(stripes: &[Media], set: Option<usize>) -> Result<usize> {
         (None, _) => {
             let list: Vec<String> = (1..)
                 .zip(&media.sets)
-                .map(|(number, set)| {
-                    format!("{number}: {} of {}", if set.is_full() { "full" } else { "other" }, set.database)
-                })
+                .map(|(number, set)| format!("{number}: {} of {}", kind_of(set), set.header.database))
                 .collect();
             let text = format!("it has several backups ({}): say which by its number", list.join("; "));
             Err(FileError::new(media.source.name(), "", Reason::Incomplete(text)))
@@ -357,8 +404,19 @@ fn chosen_set(stripes: &[Media], set: Option<usize>) -> Result<usize> {
     }
 }
 
+/// Names the kind of a backup.
+fn kind_of(set: &BackupSet) -> &'static str {
+    match set.header.kind {
+        BackupKind::Full => "full",
+        BackupKind::Differential => "differential",
+        BackupKind::Log => "log",
+    }
+}
+
 #[cfg(test)]
 mod compressed_tables;
+#[cfg(test)]
+mod large;
 #[cfg(test)]
 mod real_files;
 #[cfg(test)]

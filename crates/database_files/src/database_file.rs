@@ -5,11 +5,12 @@ use std::sync::Arc;
 use rows::Form;
 
 use crate::{
+    backup_file::BackupFile,
     database::PagedDatabase,
-    definition::Table,
-    description::Description,
+    definition::{Module, Table},
+    description::{Description, Origin},
     error::{FileError, Reason, Result},
-    packages::{self, Module, Package},
+    packages::{self, Package},
     random_access::ReadAt,
     reading::TableReader,
 };
@@ -37,6 +38,11 @@ impl DatabaseFile {
             source.length() >= 4 && source.read_exact_at(&mut head, 0).is_ok() && packages::is_archive(&head)
         });
         if !is_package {
+            if let [one] = sources.as_slice()
+                && let Some(package) = own_package(one, set)?
+            {
+                return Ok(Self::Package(package));
+            }
             return PagedDatabase::open(sources, set).map(Self::Paged);
         }
         match sources.as_slice() {
@@ -69,10 +75,10 @@ impl DatabaseFile {
         }
     }
 
-    /// Returns views, procedures, functions and triggers; a package alone has them.
+    /// Returns views, procedures, functions and triggers. The script of an encrypted one is empty.
     pub fn modules(&self) -> &[Module] {
         match self {
-            Self::Paged(_) => &[],
+            Self::Paged(database) => database.modules(),
             Self::Package(package) => package.modules(),
         }
     }
@@ -133,6 +139,39 @@ impl DatabaseFile {
             Self::Package(package) => package.read(table, form, batch_rows, threads),
         }
     }
+}
+
+/// Returns the package of tables in a backup that the embedded server has made; None for other files, and if there is no package.
+fn own_package(source: &Arc<dyn ReadAt>, set: Option<usize>) -> Result<Option<Package>> {
+    let mut head = [0; 4];
+    let is_plain = source.length() >= 4 && source.read_exact_at(&mut head, 0).is_ok() && &head == b"TAPE";
+    if !is_plain {
+        return Ok(None);
+    }
+    let file = BackupFile::open(Arc::clone(source))?;
+    let index = match (set, file.headers().len()) {
+        (Some(number), _) => number.checked_sub(1),
+        (None, 1) => Some(0),
+        (None, _) => None,
+    };
+    let found = index.and_then(|index| Some((file.headers().nth(index)?.clone(), file.package(index)?)));
+    let Some((header, package)) = found else { return Ok(None) };
+    let [year, month, day, hour, minute, second] = header.begun;
+    let (major, minor, build) = header.server_version;
+    let description = Description {
+        database: header.database,
+        version: header.version,
+        server: "bulkwire's embedded server".to_owned(),
+        compatibility: header.compatibility,
+        origin: Origin::Backup {
+            is_differential: false,
+            files: 1,
+            begun: format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"),
+            server_version: format!("{major}.{minor}.{build}"),
+            last_lsn: header.last_lsn.to_string(),
+        },
+    };
+    Ok(Some(Package::open(package)?.described(description)))
 }
 
 /// Returns true if a path or URL has a suffix of such a file.

@@ -173,3 +173,14 @@ pub enum Action {
     /// SET DEFAULT.
     SetDefault,
 }
+
+/// A view, a procedure, a function or a trigger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Kind, as the model calls it: `SqlView`, `SqlProcedure`, …
+    pub kind: String,
+    /// Name in brackets.
+    pub name: String,
+    /// The whole statement; empty if its text is encrypted.
+    pub script: String,
+}

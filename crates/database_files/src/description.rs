@@ -59,14 +59,14 @@ impl Description {
 impl Origin {
     pub(crate) fn of_backup(set: Option<&BackupSet>, files: usize, is_differential: bool) -> Self {
         let Some(set) = set else { return Self::DataFiles };
-        let [year, month, day, hour, minute, second] = set.begun;
-        let (major, minor, build) = set.server_version;
+        let [year, month, day, hour, minute, second] = set.header.begun;
+        let (major, minor, build) = set.header.server_version;
         Self::Backup {
             is_differential,
             files,
             begun: format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"),
             server_version: format!("{major}.{minor}.{build}"),
-            last_lsn: set.last_lsn.to_string(),
+            last_lsn: set.header.last_lsn.to_string(),
         }
     }
 }

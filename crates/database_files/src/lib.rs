@@ -6,6 +6,7 @@
 //! | [`PagedDatabase`] | a database in data files or backups |
 //! | [`Package`] | a database in a package |
 //! | [`Table`] and its parts | what a file defines |
+//! | [`BackupFile`], [`BackupWriter`] | label and headers of a file of backups; the embedded server's backups |
 //! | `backup` | the container of a backup, plain and compressed |
 //! | `image` | where each page lies in the files |
 //! | `pages`, `records` | pages, rows and large values, byte by byte |
@@ -19,6 +20,7 @@
 //! page and the slot, never a row.
 
 mod backup;
+mod backup_file;
 mod catalogue;
 mod compressed_value;
 mod database;
@@ -41,11 +43,15 @@ mod scsu;
 mod stored_value;
 mod wire_row;
 
+pub use backup::{BackupHeader, BackupKind, BackupWriter, HeaderFile, Lsn, MediaLabel, Moment};
+pub use backup_file::{BackupFile, OwnBackup};
 pub use database::PagedDatabase;
 pub use database_file::{DatabaseFile, SUFFIXES, is_database_file};
-pub use definition::{Action, Check, Column, Computed, Default, ForeignKey, Identity, Index, KeyKind, Table};
+pub use definition::{
+    Action, Check, Column, Computed, Default, ForeignKey, Identity, Index, KeyKind, Module, Table,
+};
 pub use description::{Description, Origin};
 pub use error::{FileError, Reason, Result};
-pub use packages::{DatabaseProperties, Module, Package, PackageWriter, TableWriter};
+pub use packages::{DatabaseProperties, Package, PackageWriter, TableWriter};
 pub use random_access::{InMemory, LocalFile, ReadAt};
 pub use reading::TableReader;

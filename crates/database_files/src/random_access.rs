@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Bytes with a length, which several threads read at places of their own.
 pub trait ReadAt: Send + Sync {
@@ -72,6 +73,30 @@ impl ReadAt for LocalFile {
             }
         }
         Ok(())
+    }
+}
+
+/// A part of other bytes, under their name.
+pub(crate) struct Part {
+    pub source: Arc<dyn ReadAt>,
+    pub at: u64,
+    pub length: u64,
+}
+
+impl ReadAt for Part {
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+        match offset.checked_add(into.len() as u64).is_some_and(|end| end <= self.length) {
+            true => self.source.read_exact_at(into, self.at + offset),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     }
 }
 

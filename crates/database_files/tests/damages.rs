@@ -100,3 +100,52 @@ fn a_damaged_file_gives_no_wrong_row() {
         assert!(errors > 2, "{file}: damages must show");
     }
 }
+
+/// Bytes of a page, of its header, and the place of the bits of maps.
+const PAGE: usize = 8192;
+const HEADER: usize = 96;
+const MAP_BITS: usize = 194;
+
+/// Returns the place of a damage in a page, by what is to be hit; None if the page has no such structure.
+fn target(page: &[u8], what: &str, chance: &mut Chance) -> Option<usize> {
+    let (kind, slots) = (page[1], usize::from(u16::from_le_bytes([page[22], page[23]])));
+    match what {
+        "header" => Some(chance.below(HEADER)),
+        "map" if [8, 9, 10, 11, 16].contains(&kind) => Some(MAP_BITS + chance.below(600)),
+        "slots" if kind == 1 && slots > 0 => Some(PAGE - 1 - chance.below(2 * slots)),
+        "large values" if [3, 4].contains(&kind) => Some(HEADER + chance.below(200)),
+        "rows" if kind == 1 => Some(HEADER + chance.below(400)),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_bit_of_any_structure_is_an_error_or_nothing() {
+    let folder = std::env::var("BULKWIRE_SQL_SERVER_FILES")
+        .unwrap_or_else(|_| "../../../shared/data/sql-server-files".to_owned());
+    let Ok(sound) = std::fs::read(Path::new(&folder).join("pubs-655/pubs.mdf")) else {
+        println!("skipped: pubs.mdf is not there");
+        return;
+    };
+    let wanted = contents("pubs.mdf", sound.clone()).unwrap();
+    let mut chance = Chance(7);
+    for what in ["header", "map", "slots", "large values", "rows"] {
+        let (mut planted, mut errors) = (0, 0);
+        while planted < 20 {
+            let page = chance.below(sound.len() / PAGE) * PAGE;
+            let Some(at) = target(&sound[page..page + PAGE], what, &mut chance) else { continue };
+            let mut bytes = sound.clone();
+            bytes[page + at] ^= 1 << chance.below(8);
+            planted += 1;
+            match contents("pubs.mdf", bytes) {
+                Ok(found) => assert!(found == wanted, "{what}, byte {at} of page {}", page / PAGE),
+                Err(error) => {
+                    errors += 1;
+                    assert!(error.to_string().contains("pubs.mdf"), "{error}");
+                }
+            }
+        }
+        println!("{what}: {errors} of {planted} damages were errors, the others hit what no row depends on");
+        assert!(errors > 0, "{what}");
+    }
+}

@@ -144,3 +144,42 @@ fn what_is_wrong_is_named_with_its_place() {
         assert!(error.contains(part) && error.contains("shop.bacpac"), "{error}");
     }
 }
+
+/// A row whose text has a length of `prefix` bytes before it, or none.
+fn other_row(id: i32, text: &str, prefix: usize) -> Vec<u8> {
+    let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let length = (units.len() as u64).to_le_bytes();
+    [id.to_le_bytes().as_slice(), &length[..prefix], &units].concat()
+}
+
+#[test]
+fn writers_that_deviate_are_understood() {
+    let of = |kind: &str, length: &str, properties: &str| {
+        let column = format!("[note]\">{properties}<Relationship");
+        model()
+            .replace("[nvarchar]", kind)
+            .replace("Name=\"Length\" Value=\"5\"", &format!("Name=\"Length\" Value=\"{length}\""))
+            .replace("[note]\"><Relationship", &column)
+    };
+    let long = of("[varchar]", "5000", "");
+    let of_utf8 = "<Property Name=\"IsNullable\" Value=\"False\"/><Property Name=\"Collation\" Value=\"Latin1_General_100_CI_AS_SC_UTF8\"/>";
+    let utf8 = of("[char]", "2", of_utf8);
+    let rows = |model: &str, bytes: Vec<u8>| {
+        let package = Package { model: model.to_owned(), ..Package::new() };
+        package.with(PART, bytes).rows()
+    };
+    let wanted = [(1, Some("ab".to_owned())), (2, Some("cd".to_owned()))];
+    for (model, prefix) in [(&long, 2), (&long, 8), (&utf8, 0), (&utf8, 2)] {
+        let bytes = [other_row(1, "ab", prefix), other_row(2, "cd", prefix)].concat();
+        assert_eq!(rows(model, bytes).unwrap(), wanted, "prefix {prefix}");
+    }
+    // No form ends where the part does.
+    let cut = [other_row(1, "ab", 8), other_row(2, "cd", 2)].concat();
+    assert!(rows(&long, cut).is_err());
+    // No table is read in a form that another one fits as well.
+    let both = of("[char]", "1", of_utf8).replace("[int]", "[tinyint]");
+    let package = Package { model: both, ..Package::new() };
+    let bytes = [[1, 0, 0], [2, 0, 0]].concat();
+    let refused = package.with(PART, bytes).open().unwrap().read(0, Form::Exact, 2, 1).err().unwrap();
+    assert!(refused.to_string().contains("in two forms"), "{refused}");
+}

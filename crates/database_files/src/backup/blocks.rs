@@ -46,6 +46,11 @@ impl Blocks {
         Self { source, position: 0 }
     }
 
+    /// Returns the place of the next block.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
     /// Returns the next block; None at the end of the container. The kind `SFMB` (a mark) has no streams.
     ///
     /// # Errors

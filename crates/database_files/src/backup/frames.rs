@@ -50,7 +50,7 @@ pub(crate) fn place_frames(
 
 /// Places the frames of an unstriped set: each file's own maps say which extents follow.
 fn place_by_maps(frames: &mut Frames<'_>, set: &BackupSet, placed: &mut Placed) -> Result<()> {
-    for file in set.files.iter().filter(|file| !file.is_log && file.pages > 0) {
+    for file in set.header.files.iter().filter(|file| !file.is_log && file.pages > 0) {
         let extents = placed.entry(file.number).or_default();
         let (mut left, mut interval) = (file.pages / EXTENT_PAGES, 0);
         while left > 0 {

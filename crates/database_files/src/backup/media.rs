@@ -3,11 +3,15 @@
 
 use std::sync::Arc;
 
-use super::blocks::{Block, Blocks, Stream, letters, read, text_at};
+use super::blocks::{Block, Blocks, Stream, letters, read};
+use super::header::{
+    BackupHeader, BackupKind, MediaLabel, OWN_CONTENT, OWN_ENTRY, OWN_PACKAGE, OWN_PACKED, OWN_SOFTWARE,
+    moment,
+};
 use crate::{
     error::{FileError, Reason, Result, malformed, unsupported},
     little_endian::{array_at, u8_at, u16_at, u32_at, u64_at},
-    pages::RunningChecksum,
+    pages::{PAGE_BYTES, PageAddress, RunningChecksum, header_address, kind},
     random_access::ReadAt,
 };
 
@@ -20,51 +24,47 @@ const DESCRIPTION_BYTES_MAX: u64 = 16 << 20;
 pub(crate) struct Media {
     /// The bytes, uncompressed.
     pub source: Arc<dyn ReadAt>,
-    /// Identity of the media set.
-    pub set: [u8; 16],
-    /// Number of files (families) that the set has.
-    pub families: u16,
-    /// Number of this one, from 1.
-    pub family: u16,
+    /// The label of the file.
+    pub label: MediaLabel,
     /// Backup sets in order.
     pub sets: Vec<BackupSet>,
 }
 
 /// A backup in a file, which may hold several.
 pub(crate) struct BackupSet {
-    /// Bits of its kind: 4 full, 8 differential, 2 copy-only.
-    pub kind: u32,
-    /// The database.
-    pub database: String,
-    /// Internal version of the database.
-    pub version: u16,
-    /// Compatibility level.
-    pub compatibility: u8,
-    /// Version of the server: major, minor, build.
-    pub server_version: (u8, u8, u16),
-    /// The start of the backup: year, month, day, hour, minute, second.
-    pub begun: [u16; 6],
-    /// Positions in the log: virtual log file, block, record.
-    pub first_lsn: Lsn,
-    /// The end of what a restore needs of the log.
-    pub last_lsn: Lsn,
-    /// The checkpoint of the image.
-    pub checkpoint_lsn: Lsn,
-    /// The checkpoint of the full backup that a differential one rests on.
-    pub base_lsn: Lsn,
-    /// Files of the database, those of the log too.
-    pub files: Vec<BackedUpFile>,
+    /// The set's own description.
+    pub header: BackupHeader,
     /// Data streams, in groups; what a later group has counts.
     pub data: Vec<Vec<DataStream>>,
     /// Pieces of the log.
     pub log: Vec<LogPiece>,
+    /// The contents of a backup that the embedded server made.
+    pub own: Option<OwnStreams>,
+    /// True once the end of the set was read.
+    is_ended: bool,
+}
+
+/// The streams of a backup that the embedded server made.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OwnStreams {
+    /// The server's copy of the database or of its log.
+    pub content: Option<DataStream>,
+    /// True if the copy is packed.
+    pub is_packed: bool,
+    /// The package of the database's tables.
+    pub package: Option<DataStream>,
+    /// The entry of the server's catalogue, as text.
+    pub entry: Vec<u8>,
 }
 
 /// A position in the log, as bytes: virtual log file, block, record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Lsn {
+pub struct Lsn {
+    /// Number of the virtual log file.
     pub virtual_log_file: u32,
+    /// Number of the block in it, in units of 512 bytes.
     pub block: u32,
+    /// Number of the record in the block, from 1.
     pub record: u16,
 }
 
@@ -83,19 +83,6 @@ impl std::fmt::Display for Lsn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:08x}:{:08x}:{:04x}", self.virtual_log_file, self.block, self.record)
     }
-}
-
-/// A file of a backed-up database.
-#[derive(Debug, Clone)]
-pub(crate) struct BackedUpFile {
-    /// Number of the file.
-    pub number: u16,
-    /// Pages of it in the backup, over all stripes.
-    pub pages: u32,
-    /// True for a file of the log.
-    pub is_log: bool,
-    /// Logical name.
-    pub name: String,
 }
 
 /// Pages of a data stream.
@@ -152,17 +139,24 @@ impl Media {
     /// A block or stream is damaged, the container ends too early, or a kind of block is unknown.
     pub(crate) fn read(source: Arc<dyn ReadAt>) -> Result<Self> {
         let mut blocks = Blocks::new(Arc::clone(&source));
-        let mut media = Self { source, set: [0; 16], families: 1, family: 1, sets: Vec::new() };
+        let label = MediaLabel { families: 1, family: 1, ..MediaLabel::default() };
+        let mut media = Self { source, label, sets: Vec::new() };
         let mut is_complete = false;
-        while let Some(block) = blocks.next()? {
+        loop {
+            let start = blocks.position();
+            let Some(block) = blocks.next()? else { break };
             is_complete = false;
             match &block.kind {
                 b"TAPE" => media.read_family(&block)?,
-                b"SSET" => media.begin_set(&block),
+                b"SSET" => media.begin_set(&block, start),
                 b"MSCI" => media.read_database(&block)?,
                 b"MSDA" => media.read_data(&block)?,
-                b"MSTL" => media.read_log(&block),
-                b"SFMB" | b"ESET" => is_complete = true,
+                b"MSTL" => media.read_log(&block)?,
+                b"ESET" => {
+                    is_complete = true;
+                    media.end_set(&block, blocks.position());
+                }
+                b"SFMB" => is_complete = true,
                 b"VOLB" | b"MSLS" => {}
                 kind => {
                     let kind = letters(*kind);
@@ -183,37 +177,45 @@ impl Media {
         let set = array_at(&bytes, 0).ok_or_else(missing)?;
         let families = u16_at(&bytes, 20).ok_or_else(missing)?;
         let family = u16_at(&bytes, 24).ok_or_else(missing)?;
-        (self.set, self.families, self.family) = (set, families, family);
+        let label = &mut self.label;
+        (label.set_id, label.families, label.family) = (set, families, family);
+        label.mirrors = u16_at(&bytes, 22).unwrap_or(1);
+        label.describe(&block.bytes);
         Ok(())
     }
 
-    fn begin_set(&mut self, block: &Block) {
-        self.sets.push(BackupSet {
-            kind: u32_at(&block.bytes, 52).unwrap_or_default(),
-            database: String::new(),
-            version: 0,
-            compatibility: 0,
-            server_version: (0, 0, 0),
-            begun: [0; 6],
-            first_lsn: Lsn::default(),
-            last_lsn: Lsn::default(),
-            checkpoint_lsn: Lsn::default(),
-            base_lsn: Lsn::default(),
-            files: Vec::new(),
-            data: Vec::new(),
-            log: Vec::new(),
-        });
+    fn begin_set(&mut self, block: &Block, start: u64) {
+        let position = u16_at(&block.bytes, 62).unwrap_or_default();
+        let mut header = BackupHeader::of_set(block, position);
+        // The place of the set in the file, until its end says how long it is.
+        header.stored_bytes = start;
+        header.is_own = self.label.software == OWN_SOFTWARE;
+        self.sets.push(BackupSet { header, data: Vec::new(), log: Vec::new(), own: None, is_ended: false });
+    }
+
+    fn end_set(&mut self, block: &Block, end: u64) {
+        let Some(set) = self.sets.last_mut().filter(|set| !set.is_ended) else { return };
+        set.is_ended = true;
+        set.header.stored_bytes = end.saturating_sub(set.header.stored_bytes);
+        set.header.is_compressed =
+            self.label.is_compressed || set.own.as_ref().is_some_and(|own| own.is_packed);
+        if let Some(finished) = array_at(&block.bytes, 80) {
+            set.header.finished = moment(finished);
+        }
     }
 
     fn read_database(&mut self, block: &Block) -> Result<()> {
         let Some(stream) = block.stream(b"MQCI") else { return Ok(()) };
         let bytes = self.stream_bytes(stream)?;
         let place = "the description of the database";
-        let described = self.sets.last_mut().and_then(|set| set.describe(&bytes));
+        let described = self.sets.last_mut().and_then(|set| set.header.describe(&bytes));
         described.ok_or_else(|| self.error(place, malformed("it has not the form of a description")))
     }
 
     fn read_data(&mut self, block: &Block) -> Result<()> {
+        if self.read_own(block)? {
+            return Ok(());
+        }
         let mut streams: Vec<DataStream> = Vec::new();
         for stream in &block.streams {
             match &stream.kind {
@@ -235,20 +237,68 @@ impl Media {
                 }
             }
         }
+        let status = streams.first().and_then(|first| boot_status(&*self.source, *first));
         if let Some(set) = self.sets.last_mut() {
+            set.header.has_checksums |= streams.iter().any(|stream| stream.checksum.is_some());
+            set.header.recovery_model = set.header.recovery_model.or(status.map(recovery_model));
             set.data.push(streams);
         }
         Ok(())
     }
 
-    fn read_log(&mut self, block: &Block) {
-        let (Some(begin), Some(end)) = (u64_at(&block.bytes, 60), u64_at(&block.bytes, 68)) else { return };
+    /// Reads the streams that the embedded server writes; false if there is none.
+    fn read_own(&mut self, block: &Block) -> Result<bool> {
+        let is_own = |stream: &Stream| [OWN_CONTENT, OWN_PACKED].contains(&&stream.kind);
+        if !block.streams.iter().any(is_own) {
+            return Ok(false);
+        }
+        let mut own = OwnStreams::default();
+        for stream in &block.streams {
+            match &stream.kind {
+                OWN_CONTENT | OWN_PACKED => {
+                    own.content = Some(DataStream { at: stream.at, length: stream.length, checksum: None });
+                    own.is_packed = &stream.kind == OWN_PACKED;
+                }
+                OWN_PACKAGE => {
+                    own.package = Some(DataStream { at: stream.at, length: stream.length, checksum: None });
+                }
+                OWN_ENTRY => own.entry = self.stream_bytes(*stream)?,
+                b"CSUM" => {
+                    let bytes = self.stream_bytes(*stream)?;
+                    if let Some(content) = &mut own.content {
+                        content.checksum = u32_at(&bytes, 0);
+                    }
+                }
+                b"APAD" | b"SPAD" => {}
+                kind => {
+                    let kind = letters(*kind);
+                    return Err(
+                        self.error("the data", unsupported(format!("a stream of the unknown kind {kind}")))
+                    );
+                }
+            }
+        }
+        if let Some(set) = self.sets.last_mut() {
+            set.header.has_checksums = own.content.is_some_and(|content| content.checksum.is_some());
+            set.own = Some(own);
+        }
+        Ok(true)
+    }
+
+    fn read_log(&mut self, block: &Block) -> Result<()> {
+        if self.read_own(block)? {
+            return Ok(());
+        }
+        let (Some(begin), Some(end)) = (u64_at(&block.bytes, 60), u64_at(&block.bytes, 68)) else {
+            return Ok(());
+        };
         let stream = block.streams.iter().find(|stream| &stream.kind == b"MQTL" && stream.length > 2);
         if let (Some(stream), Some(set)) = (stream, self.sets.last_mut()) {
             // What follows the end is old memory.
             let length = end.saturating_sub(begin).min(stream.length - 2);
             set.log.push(LogPiece { at: stream.at + 2, length });
         }
+        Ok(())
     }
 
     fn stream_bytes(&self, stream: Stream) -> Result<Vec<u8>> {
@@ -273,63 +323,36 @@ impl Block {
 }
 
 impl BackupSet {
-    /// Reads the database's description: `SCIN`, then a block for each file group and file.
-    fn describe(&mut self, bytes: &[u8]) -> Option<()> {
-        if !bytes.starts_with(b"SCIN") {
-            return None;
-        }
-        self.server_version = (u8_at(bytes, 27)?, u8_at(bytes, 26)?, u16_at(bytes, 24)?);
-        self.first_lsn = Lsn::at(bytes, 32)?;
-        self.last_lsn = Lsn::at(bytes, 42)?;
-        self.checkpoint_lsn = Lsn::at(bytes, 52)?;
-        self.base_lsn = Lsn::at(bytes, 62)?;
-        self.begun = moment(array_at(bytes, 77)?);
-        self.compatibility = u8_at(bytes, 91)?;
-        self.version = u16_at(bytes, 94)?;
-        self.database = text_at(bytes, 104)?;
-        let mut rest = bytes;
-        loop {
-            let length = usize::try_from(u32_at(rest, 4)?).ok()?;
-            if rest.starts_with(b"SFIN") {
-                self.files.push(file(rest)?);
-            }
-            // The last block's length leads to the end.
-            rest = match rest.get(length..) {
-                Some(next) if length > 0 && next.len() >= 8 => next,
-                _ => return Some(()),
-            };
-            if !rest.starts_with(b"SF") {
-                return Some(());
-            }
-        }
-    }
-
     /// Returns true for the whole database.
     pub(crate) fn is_full(&self) -> bool {
-        self.kind & 4 != 0 && !self.data.is_empty()
+        self.header.kind == BackupKind::Full && !self.data.is_empty()
     }
 
     /// Returns true for what changed since a full backup.
     pub(crate) fn is_differential(&self) -> bool {
-        self.kind & 8 != 0 && !self.data.is_empty()
+        self.header.kind == BackupKind::Differential && !self.data.is_empty()
     }
 }
 
-/// Reads the description of a file.
-fn file(bytes: &[u8]) -> Option<BackedUpFile> {
-    Some(BackedUpFile {
-        number: u16_at(bytes, 20)?,
-        pages: u32_at(bytes, 24)?,
-        is_log: u16_at(bytes, 28)? == 2,
-        name: text_at(bytes, 48)?,
-    })
+/// Returns the status in the boot page, which is in the second extent of every backup's first stream.
+fn boot_status(source: &dyn ReadAt, stream: DataStream) -> Option<u32> {
+    const BOOT_AT: u64 = 9 * PAGE_BYTES as u64;
+    if stream.length < BOOT_AT + PAGE_BYTES as u64 {
+        return None;
+    }
+    let mut page = [0; 136];
+    source.read_exact_at(&mut page, stream.at + BOOT_AT).ok()?;
+    let is_boot = u8_at(&page, 1) == Some(kind::BOOT)
+        && header_address(&page) == Some(PageAddress { file: 1, page: 9 });
+    u32_at(&page, 132).filter(|_| is_boot)
 }
 
-/// Reads a moment of five bytes: 14 bits of year, then month, day, hour, minute, second.
-fn moment(bytes: [u8; 5]) -> [u16; 6] {
-    let number = bytes.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    [(26, 14), (22, 4), (17, 5), (12, 5), (6, 6), (0, 6)].map(|(shift, bits)| {
-        let mask = (1_u64 << bits) - 1;
-        (number >> shift & mask) as u16
-    })
+/// Returns the recovery model that the status of a database says: bit 8 truncates the log at checkpoints, bit 4 is for bulk
+/// operations.
+fn recovery_model(status: u32) -> &'static str {
+    match (status & 8 != 0, status & 4 != 0) {
+        (true, _) => "SIMPLE",
+        (_, true) => "BULK-LOGGED",
+        _ => "FULL",
+    }
 }

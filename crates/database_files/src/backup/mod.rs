@@ -5,19 +5,26 @@
 //! | `chunks` | a compressed backup as the bytes of an uncompressed one |
 //! | `xpress` | LZ77 with Huffman codes, MS-XCA 2.2 |
 //! | `blocks` | descriptor blocks and their streams, by their lengths |
-//! | `media` | media families and sets, databases, files, positions in the log |
+//! | `media` | media families and sets, and their streams |
+//! | `header` | what sets say of databases, files, positions in the log |
+//! | `writer` | blocks and streams of backups that the embedded server makes |
 //! | `frames` | which extent each frame of a data stream is |
 
 mod blocks;
 mod chunks;
 mod frames;
+mod header;
 mod media;
+mod writer;
 mod xpress;
 
 #[cfg(test)]
 pub(crate) use blocks::Blocks;
 pub(crate) use frames::place_frames;
-pub(crate) use media::{BackupSet, DataStream, Lsn, Media};
+pub use header::{BackupHeader, BackupKind, HeaderFile, MediaLabel, Moment};
+pub use media::Lsn;
+pub(crate) use media::{BackupSet, DataStream, Media};
+pub use writer::BackupWriter;
 
 use std::sync::Arc;
 

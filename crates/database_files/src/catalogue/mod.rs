@@ -8,9 +8,11 @@
 //! | `types` | columns of the catalogue as T-SQL types, and collations |
 //! | `layout` | where the columns of a rowset stand in a record |
 //! | `tables` | user tables, put together |
+//! | `modules` | views, procedures, functions, triggers |
 
 mod boot;
 mod layout;
+mod modules;
 mod system_tables;
 mod tables;
 mod types;
@@ -18,6 +20,7 @@ mod units;
 
 pub(crate) use boot::Boot;
 pub(crate) use layout::{Place, RowColumn};
+pub(crate) use modules::modules;
 pub(crate) use system_tables::SystemTables;
 pub(crate) use tables::{Rowset, TableRows, tables};
 pub(crate) use units::{UnitPages, Units};

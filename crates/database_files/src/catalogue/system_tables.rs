@@ -157,8 +157,7 @@ impl SystemTables {
         };
         let classes = tables.rows(id::CLASSES, |row| Some((row.u8(4)?, row.i32(5)?, row.text(0)?)))?;
         let values = tables.rows(id::VALUES, |row| {
-            let text = row.bytes(1)?.iter().map(|byte| char::from(*byte)).collect::<String>();
-            Some((row.u8(4)?, (row.i32(5)?, row.i32(9)?), text))
+            Some((row.u8(4)?, (row.i32(5)?, row.i32(9)?), definition_text(&row.bytes(1)?)))
         })?;
         let mut references = tables.references(id::SINGLE_REFERENCES)?;
         references.extend(tables.references(id::MULTIPLE_REFERENCES)?);
@@ -186,6 +185,14 @@ impl SystemTables {
             references,
             rowsets,
         })
+    }
+}
+
+/// Returns the text of a definition: one byte for each letter, or UTF-16 if letters need it.
+fn definition_text(bytes: &[u8]) -> String {
+    match bytes.contains(&0) {
+        true => utf16(bytes),
+        false => bytes.iter().map(|byte| char::from(*byte)).collect(),
     }
 }
 

@@ -65,8 +65,23 @@ fn clr_type(user_type: i32) -> Result<SqlType, String> {
 }
 
 /// The catalogue's numbers of languages, and the Windows locales that they stand for.
-const LOCALES: [(u32, u32); 5] =
-    [(0x01, 0x0401), (0x08, 0x0409), (0x13, 0x0415), (0x24, 0x0804), (0x28, 0x0c0a)];
+const LOCALES: [(u32, u32); 15] = [
+    (0x01, 0x0401),
+    (0x03, 0x0404),
+    (0x07, 0x0408),
+    (0x08, 0x0409),
+    (0x0c, 0x040d),
+    (0x10, 0x0411),
+    (0x11, 0x0412),
+    (0x13, 0x0415),
+    (0x15, 0x0419),
+    (0x19, 0x041e),
+    (0x1a, 0x041f),
+    (0x1f, 0x0427),
+    (0x20, 0x042a),
+    (0x24, 0x0804),
+    (0x28, 0x0c0a),
+];
 
 /// Returns the collation of a number of the catalogue; None for a language whose number is unknown.
 ///
@@ -87,5 +102,22 @@ mod tests {
         assert_eq!(named(0x3400_d008).as_deref(), Some("SQL_Latin1_General_CP1_CI_AS"));
         assert_eq!(named(0x0000_d008).as_deref(), Some("Latin1_General_CI_AS"));
         assert_eq!(named(0x0000_d0ff), None);
+        let pages = [
+            (0x03, 950),
+            (0x07, 1253),
+            (0x0c, 1255),
+            (0x10, 932),
+            (0x11, 949),
+            (0x15, 1251),
+            (0x19, 874),
+            (0x1a, 1254),
+            (0x1f, 1257),
+            (0x20, 1258),
+            (0x24, 936),
+        ];
+        for (language, page) in pages {
+            let found = collation(0xd000 | language).map(|collation| collation.code_page().number());
+            assert_eq!(found, Some(page), "{language:x}");
+        }
     }
 }

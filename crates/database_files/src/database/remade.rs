@@ -204,7 +204,7 @@ fn differential(original: &[u8], base: Lsn) -> Vec<u8> {
 fn a_differential_backup_lies_over_its_full_one() {
     let Some(full) = full() else { return };
     let media = Media::read(source("full.bak", full.clone())).unwrap();
-    let base = media.sets[0].checkpoint_lsn;
+    let base = media.sets[0].header.checkpoint_lsn;
     let later = source("later.bak", differential(&full, base));
     let before = contents(vec![source("full.bak", full.clone())]);
     let after = contents(vec![Arc::clone(&later), source("full.bak", full.clone())]);
@@ -226,4 +226,25 @@ fn a_differential_backup_lies_over_its_full_one() {
     let refused =
         PagedDatabase::open(vec![source("full.bak", full), stranger], None).err().unwrap().to_string();
     assert!(refused.contains("rests on a full one whose checkpoint is"), "{refused}");
+}
+
+#[test]
+fn a_differential_backup_finds_its_full_one_in_the_same_file() {
+    let Some(full) = full() else { return };
+    let base = Media::read(source("full.bak", full.clone())).unwrap().sets[0].header.checkpoint_lsn;
+    let later = differential(&full, base);
+    let mut blocks = Blocks::new(source("later.bak", later.clone()));
+    // The label and the mark behind it are those of the file.
+    (0..2).for_each(|_| drop(blocks.next().unwrap()));
+    let both = [full.clone(), later[blocks.position() as usize..].to_vec()].concat();
+    let of = |set: Option<usize>| PagedDatabase::open(vec![source("both.bak", both.clone())], set);
+    let all = |database: PagedDatabase| -> Vec<RecordBatch> {
+        (0..database.tables().len()).map(|index| rows(&database, index)).collect()
+    };
+    let apart = |backups: Vec<Arc<dyn ReadAt>>| all(PagedDatabase::open(backups, None).unwrap());
+    assert_eq!(all(of(Some(1)).unwrap()), apart(vec![source("full.bak", full.clone())]));
+    let wanted = apart(vec![source("full.bak", full), source("later.bak", later)]);
+    assert_eq!(all(of(Some(2)).unwrap()), wanted);
+    let unnamed = of(None).err().unwrap().to_string();
+    assert!(unnamed.contains("1: full of Northwind; 2: differential of Northwind"), "{unnamed}");
 }

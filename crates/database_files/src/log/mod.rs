@@ -76,12 +76,12 @@ pub(crate) fn unfinished_pages(image: &Image, stripes: &[Media], set: usize) -> 
             read_piece(media, piece.at, piece.length, of_set, &mut records)?;
         }
     }
-    if !records.iter().any(|record| record.lsn == of_set.first_lsn) {
-        let text = format!("the log in it does not begin at {}, as it says", of_set.first_lsn);
+    if !records.iter().any(|record| record.lsn == of_set.header.first_lsn) {
+        let text = format!("the log in it does not begin at {}, as it says", of_set.header.first_lsn);
         return Err(FileError::new(image.name(), "the log", Reason::Incomplete(text)));
     }
     let is_quiet = records.iter().all(|record| operation::CHECKPOINTS.contains(&record.operation));
-    if is_quiet && of_set.first_lsn == of_set.checkpoint_lsn {
+    if is_quiet && of_set.header.first_lsn == of_set.header.checkpoint_lsn {
         return Ok(Unfinished::none());
     }
     let mut pages = BTreeMap::new();
@@ -165,7 +165,9 @@ fn read_piece(media: &Media, at: u64, length: u64, set: &BackupSet, records: &mu
         let in_block =
             records_of(&block).ok_or_else(|| error(at, malformed("its slots do not lead to records")))?;
         records.extend(
-            in_block.into_iter().filter(|record| record.lsn >= set.first_lsn && record.lsn <= set.last_lsn),
+            in_block
+                .into_iter()
+                .filter(|record| record.lsn >= set.header.first_lsn && record.lsn <= set.header.last_lsn),
         );
         at += size as u64;
     }

@@ -12,6 +12,7 @@ use tds::{LengthClass, SqlType, Vector};
 
 use super::{
     archive::Archive,
+    deviation::other_form,
     types::{Encoding, Form, encoding},
 };
 use crate::{
@@ -52,11 +53,21 @@ impl DataPart {
     }
 }
 
+impl DataPart {
+    /// Returns true if there is no row in it.
+    pub(super) fn is_empty(&self, archive: &mut Archive) -> bool {
+        let mut first = [0];
+        archive.part(&self.name).is_ok_and(|mut part| part.read(&mut first).is_ok_and(|read| read == 0))
+    }
+}
+
 /// The way from the data to the values of a column.
 #[derive(Debug, Clone)]
 struct ColumnReader {
     name: String,
     encoding: Encoding,
+    /// The form in which some writers put the values.
+    other: Option<Encoding>,
     class: LengthClass,
     is_nullable: bool,
 }
@@ -85,6 +96,7 @@ impl PartRows {
             let wire = tds::Column::new(&column.name, decoded, column.is_nullable, column.collation);
             columns.push(ColumnReader {
                 name: column.name.clone(),
+                other: other_form(column, encoding),
                 encoding,
                 class: wire.type_info.length_class(),
                 is_nullable: column.is_nullable,
@@ -94,6 +106,39 @@ impl PartRows {
         }
         let schema = Arc::new(Schema::new(fields));
         Ok(Self { table: table.full_name(), columns, wire_columns, form, schema })
+    }
+
+    /// Returns the same rows with columns in the forms of writers that deviate: each kind of them alone, and both.
+    pub(super) fn with_other_forms(&self) -> Vec<Self> {
+        let prefixes = [&[2_u8] as &[u8], &[8], &[2, 8]];
+        let has = |prefix: u8| {
+            self.columns.iter().any(|column| column.other.is_some_and(|other| other.prefix == prefix))
+        };
+        let of = |prefixes: &[u8]| {
+            let mut rows = self.clone();
+            for column in &mut rows.columns {
+                if let Some(other) = column.other.filter(|other| prefixes.contains(&other.prefix)) {
+                    column.encoding = other;
+                }
+            }
+            rows
+        };
+        prefixes.into_iter().filter(|all| all.iter().all(|prefix| has(*prefix))).map(of).collect()
+    }
+
+    /// Returns true if a part can be walked to its end in this form, and a row ends there.
+    pub(super) fn fits(&self, archive: &mut Archive, part: &DataPart) -> bool {
+        let Ok(mut bytes) = archive.part(&part.name) else { return false };
+        let mut input = Input::default();
+        loop {
+            let mut rows = WireRows::default();
+            let is_parsed = self.parse(&mut input, &mut rows).is_ok();
+            match (is_parsed, input.fill(&mut bytes)) {
+                (true, Ok(true)) => {}
+                (true, Ok(false)) => return input.left() == 0,
+                _ => return false,
+            }
+        }
     }
 
     /// Reads parts by several threads.

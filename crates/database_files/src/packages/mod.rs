@@ -13,6 +13,7 @@
 
 mod archive;
 mod data;
+mod deviation;
 mod element;
 mod model;
 mod model_writer;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use rows::Form;
 
 use crate::{
-    definition::Table,
+    definition::{Module, Table},
     description::{Description, Origin},
     error::{FileError, Reason, Result, malformed, unsupported},
     random_access::ReadAt,
@@ -36,7 +37,6 @@ use archive::Archive;
 use data::{DataPart, PartRows};
 use model::{Model, PackagedTable};
 
-pub use model::Module;
 pub use package_writer::{DatabaseProperties, PackageWriter, TableWriter};
 
 /// A package.
@@ -44,6 +44,7 @@ pub struct Package {
     archive: Archive,
     model: Model,
     description: Description,
+    has_data: bool,
 }
 
 /// Returns true if the bytes begin as a ZIP archive does.
@@ -73,6 +74,7 @@ impl Package {
             return Err(FileError::new(&name, "Origin.xml", unsupported(text)));
         }
         let model = model.with_parts(&archive)?;
+        let has_data = origin.has_data;
         let description = Description {
             database: archive.database_name()?,
             version: 0,
@@ -80,7 +82,12 @@ impl Package {
             compatibility: 0,
             origin: Origin::Package { product: origin.product, has_data: origin.has_data },
         };
-        Ok(Self { archive, model, description })
+        Ok(Self { archive, model, description, has_data })
+    }
+
+    /// Returns the package with another description: that of the backup which it is in.
+    pub(crate) fn described(self, description: Description) -> Self {
+        Self { description, ..self }
     }
 
     /// Returns what the package says of the database.
@@ -114,13 +121,15 @@ impl Package {
         if let Some(reason) = &packaged.table.unreadable {
             return Err(FileError::new(self.archive.name(), "", unsupported(reason.clone())).of_table(&name));
         }
-        if !matches!(self.description.origin, Origin::Package { has_data: true, .. }) {
+        if !self.has_data {
             let reason = Reason::Incomplete("it has no data: a .dacpac is a model alone".to_owned());
             return Err(FileError::new(self.archive.name(), "", reason));
         }
         let rows = PartRows::new(&packaged.table, form)
             .map_err(|reason| FileError::new(self.archive.name(), "", reason).of_table(&name))?;
         let parts: Vec<DataPart> = packaged.parts.clone();
+        let rows = deviation::fitting(rows, &self.archive, &parts)
+            .map_err(|reason| FileError::new(self.archive.name(), "", reason).of_table(&name))?;
         Ok(rows.read(self.archive.clone(), parts, batch_rows, threads))
     }
 }

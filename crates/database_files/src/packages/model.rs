@@ -14,23 +14,14 @@ use super::{
     types::{encoding, named_type, sql_type},
 };
 use crate::{
-    definition::{Action, Check, Column, Computed, Default, ForeignKey, Identity, Index, KeyKind, Table},
+    definition::{
+        Action, Check, Column, Computed, Default, ForeignKey, Identity, Index, KeyKind, Module, Table,
+    },
     error::{Result, malformed, unsupported},
 };
 
 /// The part with the model.
 const PART: &str = "model.xml";
-
-/// A view, a procedure, a function or a trigger.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Module {
-    /// Kind, as the model calls it: `SqlView`, `SqlProcedure`, …
-    pub kind: String,
-    /// Name in brackets.
-    pub name: String,
-    /// The whole statement.
-    pub script: String,
-}
 
 /// A table of the model with its parts of data.
 pub(crate) struct PackagedTable {

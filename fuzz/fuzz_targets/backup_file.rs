@@ -1,0 +1,5 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    bulkwire_fuzz::cases::database_files::backup_file(data);
+});
