@@ -34,7 +34,8 @@ ARROWS = {
     "query": {"tds", "rows", "tsql"},
     "databases": {"tds", "rows", "store", "tsql", "query"},
     "introspection": {"tds", "store", "tsql", "query", "databases"},
-    "executor": {"tds", "rows", "formats", "store", "tsql", "query", "databases", "introspection"},
+    "executor": {"tds", "rows", "formats", "store", "tsql", "query", "databases", "introspection"}
+    | {"database_files"},
     "http": set(),
     "server": {"tds", "rows", "store", "tsql", "query", "databases", "executor", "sign_in", "entra"}
     | {"http"},

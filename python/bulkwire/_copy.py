@@ -42,6 +42,8 @@ def copy(
     fail_fast: bool = False,
     to_schema: str | None = None,
     with_keys: bool = False,
+    with_modules: bool = False,
+    skip_failing_modules: bool = False,
     mode: Literal["append", "truncate", "replace", "upsert", "insert-new"] | None = None,
     key: str | Sequence[str] = (),
     strategy: Literal["auto", "direct", "heap-then-key", "swap"] | None = None,
@@ -98,6 +100,8 @@ def copy(
         fail_fast: begin no further table after one has failed.
         to_schema: the schema that takes all tables.
         with_keys: between SQL Servers, copy keys, indexes, defaults, checks and foreign keys as well.
+        with_modules: from backups and packages, make views, procedures, functions and triggers once all tables have arrived.
+        skip_failing_modules: name the modules that the server refuses, and succeed without them.
         mode: what happens to existing rows, as in `Connection.load`.
         key: the key's columns, for "upsert", "insert-new" and `action`.
         strategy: how rows reach the table, as in `Connection.load`.
@@ -153,6 +157,8 @@ def copy(
         "fail_fast": fail_fast,
         "to_schema": to_schema,
         "with_keys": with_keys,
+        "with_modules": with_modules,
+        "skip_failing_modules": skip_failing_modules,
         "mode": mode,
         "key": key,
         "strategy": strategy,

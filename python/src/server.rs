@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use bulkwire_server::{
-    CertificateSource, DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, RestoreRequest,
-    Restoring, RunningServer, ServerOptions,
+    CertificateSource, DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, RestoreFiles,
+    RestoreRequest, Restoring, RunningServer, ServerOptions,
 };
 use pyo3::prelude::*;
 
@@ -15,7 +15,13 @@ use crate::failure;
 /// Makes a database of the server of files.
 pub(crate) fn restorer(request: &RestoreRequest<'_>) -> Result<String, String> {
     let &RestoreRequest { address, user, password, database, files } = request;
-    bulkwire_cli::restore(address, (user, password), database, files)
+    match files {
+        RestoreFiles::Spelled(files) => bulkwire_cli::restore(address, (user, password), database, files),
+        RestoreFiles::Backups(files, set) => {
+            bulkwire_cli::import(address, (user, password), database, files, set)
+        }
+        RestoreFiles::ToPackage(package) => bulkwire_cli::pack(address, (user, password), database, package),
+    }
 }
 
 /// The native server; `bulkwire.Server` is its documented face.
@@ -96,7 +102,7 @@ impl Server {
             kerberos,
             entra,
             metrics: metrics_port.map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
-            restoring: (!restore.is_empty()).then_some(Restoring { databases: restore, by: restorer }),
+            restoring: Some(Restoring { databases: restore, by: restorer }),
             init,
             bulk_directories,
             limits: Limits {

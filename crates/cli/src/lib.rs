@@ -36,7 +36,7 @@ pub use exit_status::ExitStatus;
 use failure::Failure;
 use interrupt::Left;
 pub use parts::{Parts, RunProgram, ServeWizard};
-pub use restore::restore;
+pub use restore::{import, pack, restore};
 pub use verbs::copy::report::{check_page, write_page as write_copy_page};
 use verbs::load::command::Outcome;
 use verbs::load::{forecast, recorded};

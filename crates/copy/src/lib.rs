@@ -69,7 +69,8 @@ pub use collations::Collations;
 pub use column_types::ColumnTypes;
 pub use copy_report::{CopyReport, FailedCopy};
 pub use database_file::{
-    DatabaseFileEndpoint, DatabaseFileRead, DatabaseFileSource, PackageDestination, PackageTarget,
+    DatabaseFileEndpoint, DatabaseFileRead, DatabaseFileSource, FailedModule, PackageDestination,
+    PackageTarget,
 };
 pub use destination::{Create, Destination, Landed, Prepared};
 pub use directed_rows::ActionCounts;
@@ -88,7 +89,7 @@ pub use load_way::{load_way, way_words};
 pub use looking::{CountedSource, first_rows, fit};
 pub use options::{Language, Options};
 pub use places::{Part, Place, Places};
-pub use restored::{Restored, restore_database};
+pub use restored::{Restored, pack_database, restore_backups, restore_database};
 pub use row_stream::{BoxError, RowStream};
 pub use run::{Copied, open_source, run, transformed};
 pub use server::{server_tables, table_name};
@@ -97,8 +98,9 @@ pub use server_source::{ServerRows, ServerSource};
 pub use server_write::{Resume, ServerWrite};
 pub use source::{Description, NewColumns, ReadForm, Repeat, Source, Undecoded};
 pub use spec::{
-    DatabaseRead, DatabaseTarget, DestinationSpec, Ends, FileRead, FileTarget, LookupEnd, Record, Recorded,
-    RefusalsSpec, RowsSpec, ServerRead, ServerTarget, SheetRead, SourceSpec, Spec, TablesSpec, Voice,
+    DatabaseRead, DatabaseTarget, DestinationSpec, Ends, FileRead, FileTarget, LookupEnd, ModulesSpec,
+    Record, Recorded, RefusalsSpec, RowsSpec, ServerRead, ServerTarget, SheetRead, SourceSpec, Spec,
+    TablesSpec, Voice,
 };
 pub use table_copy::{Announce, CopySettings, copy_table};
 pub use tables_copy::{CopyOne, TableOutcome, TableTask, copy_tables};

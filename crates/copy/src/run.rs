@@ -11,14 +11,14 @@ use load::{RejectedRow, Tolerance};
 
 use crate::{
     copy_report::{CopyReport, FailedCopy},
-    database_file::PackageTarget,
+    database_file::{FailedModule, PackageTarget, make_modules},
     endpoint::Endpoint,
     error::CopyError,
     file_set::files_of,
     options::Language,
     rejects::{self, Rejected, Rejects},
     source::Source,
-    spec::{DestinationSpec, RefusalsSpec, Spec},
+    spec::{DestinationSpec, ModulesSpec, RefusalsSpec, Spec},
     table_copy::{CopySettings, copy_table},
     tables_copy::{TableOutcome, TableTask, copy_tables},
     transformation::TransformEngine,
@@ -86,6 +86,7 @@ fn run_in_order(
     if let DestinationSpec::Package(target) = &spec.destination {
         complete(target, &mut tables, language, watch);
     }
+    add_modules(spec, &mut tables);
     if let Some(Err(error)) = rejects.as_ref().map(Rejects::finish) {
         let error = spec.refusals.failure(error);
         // The rows are where they are: the file that lacks some refused ones is the failure of a table that arrived.
@@ -98,6 +99,49 @@ fn run_in_order(
         }
     }
     Ok(Copied { tables, is_single: spec.tables.is_none(), refused: refused.into_inner() })
+}
+
+/// Makes the modules of the source's files once all tables have arrived. What fails is said with the last table.
+fn add_modules(spec: &Spec, tables: &mut [TableOutcome]) {
+    let (Some(modules), false) = (spec.modules, spec.is_dry) else { return };
+    let are_all_there =
+        tables.iter().all(|table| matches!(table.result, Some(Ok(_))) && table.failed_afterwards.is_none());
+    let (Endpoint::DatabaseFile(source), Endpoint::SqlServer(target)) =
+        (spec.source.endpoint(), spec.destination.endpoint())
+    else {
+        return;
+    };
+    let Some(last) = tables.last_mut() else { return };
+    if !are_all_there {
+        last.afterwards.push("no modules are made: not all tables have arrived".to_owned());
+        return;
+    }
+    let made = source.open().and_then(|file| {
+        make_modules(&target.config, file.modules())
+            .map_err(|error| CopyError::client(&target.config.host, error))
+    });
+    match made {
+        Err(error) => last.failed_afterwards = Some(error),
+        Ok((made, failed)) => {
+            last.afterwards.push(format!("{made} modules made"));
+            let named = |failed: &FailedModule| format!("{}: {}", failed.name, failed.reason);
+            match modules {
+                ModulesSpec::SkipFailing => {
+                    let skipped = failed.iter().map(|failed| format!("skipped {}", named(failed)));
+                    last.afterwards.extend(skipped);
+                }
+                ModulesSpec::All if !failed.is_empty() => {
+                    let all: Vec<String> = failed.iter().map(named).collect();
+                    last.failed_afterwards = Some(CopyError::Usage(format!(
+                        "{} modules were not made ({made} were): {}",
+                        failed.len(),
+                        all.join("; ")
+                    )));
+                }
+                ModulesSpec::All => {}
+            }
+        }
+    }
 }
 
 /// Completes a package after its tables. A failure is that of every table which had arrived.

@@ -4,6 +4,8 @@ use std::env;
 use std::process::ExitCode;
 
 use bulkwire_cli::Parts;
+#[cfg(feature = "engine")]
+use bulkwire_server::RestoreFiles;
 
 /// Gives memory back to the system that other threads have freed, so that a server's `--memory-limit` is kept in the long run.
 #[cfg(target_os = "linux")]
@@ -30,7 +32,13 @@ fn parts() -> Parts {
 #[cfg(feature = "engine")]
 fn restore(request: &bulkwire_server::RestoreRequest<'_>) -> Result<String, String> {
     let &bulkwire_server::RestoreRequest { address, user, password, database, files } = request;
-    bulkwire_cli::restore(address, (user, password), database, files)
+    match files {
+        RestoreFiles::Spelled(files) => bulkwire_cli::restore(address, (user, password), database, files),
+        RestoreFiles::Backups(files, set) => {
+            bulkwire_cli::import(address, (user, password), database, files, set)
+        }
+        RestoreFiles::ToPackage(package) => bulkwire_cli::pack(address, (user, password), database, package),
+    }
 }
 
 #[cfg(not(feature = "engine"))]

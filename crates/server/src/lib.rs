@@ -26,8 +26,8 @@ pub use faults::{FaultFileError, FaultPlan};
 pub use init_script::InitError;
 pub use listener::{RunningServer, Server, StartError};
 pub use options::{
-    DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, RestoreRequest, Restorer, Restoring,
-    ServerOptions,
+    DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, RestoreFiles, RestoreRequest,
+    Restorer, Restoring, ServerOptions,
 };
 pub use program::run_program;
 pub use transport::{CertificateError, CertificateSource};

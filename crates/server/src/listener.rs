@@ -2,7 +2,7 @@
 
 mod recovering;
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -20,7 +20,7 @@ use entra::Verifier;
 use recovering::Recovering;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tracing::field::Empty;
@@ -34,7 +34,8 @@ use crate::init_script;
 use crate::init_script::InitError;
 use crate::metrics::{Endpoint, Health};
 use crate::options::{
-    DataLocation, EncryptionPolicy, Entra, Password, RestoreRequest, Restoring, ServerOptions,
+    DataLocation, EncryptionPolicy, Entra, Password, RestoreFiles, RestoreRequest, Restorer, Restoring,
+    ServerOptions,
 };
 use crate::serving::{FIRST_SPID, Front, Guesses, STACK_BYTES, Shared, SpillDirectory};
 use crate::transport::{CertificateError, TlsIdentity};
@@ -165,7 +166,7 @@ impl Server {
         let local = listener.local_addr().map_err(|source| StartError::Listen { address, source })?;
         info!(address = %local, "listening");
         let guesses = Guesses::new(options.limits.failed_login_delay);
-        let next_spid = AtomicU16::new(FIRST_SPID);
+        let next_spid = Arc::new(AtomicU16::new(FIRST_SPID));
         let (counts, started) = (Arc::<Counts>::default(), SystemTime::now());
         let front =
             Arc::new(Front { options, identity, guesses, verifier, faults, next_spid, counts, started });
@@ -202,7 +203,8 @@ impl Server {
             _spill_directory: Arc::new(spill_directory),
         });
         if let Some(restoring) = &shared.options.restoring {
-            restore(&runtime, &shared, restoring)?;
+            restore(runtime.handle(), &shared, restoring)?;
+            import_later(runtime.handle(), &shared, restoring);
         }
         for script in &shared.options.init {
             run_script(&work, script.clone(), &shared.instance, shared.options.user.clone())?;
@@ -340,24 +342,54 @@ fn open_store(
     }
 }
 
-/// Makes databases of files, through a port of this machine that closes again before others are let in.
-fn restore(runtime: &Runtime, shared: &Arc<Shared>, restoring: &Restoring) -> Result<(), StartError> {
-    let address = SocketAddr::from(([127, 0, 0, 1], 0));
-    let refused = |source| StartError::Listen { address, source };
-    let listener = runtime.block_on(TcpListener::bind(address)).map_err(refused)?;
-    let own = listener.local_addr().map_err(refused)?;
+/// Makes databases of files when the server starts.
+fn restore(runtime: &Handle, shared: &Arc<Shared>, restoring: &Restoring) -> Result<(), StartError> {
+    for (database, files) in &restoring.databases {
+        let files = RestoreFiles::Spelled(files);
+        let made = through_private_door(runtime, shared, restoring.by, database, files);
+        let said = made.map_err(|reason| StartError::Restore { database: database.clone(), reason })?;
+        log::line(said);
+    }
+    Ok(())
+}
+
+/// Has RESTORE DATABASE make databases of backups of SQL Server, and BACKUP DATABASE write packages of tables.
+fn import_later(runtime_of: &Handle, shared: &Arc<Shared>, restoring: &Restoring) {
+    let (runtime, weak, by) = (runtime_of.clone(), Arc::downgrade(shared), restoring.by);
+    shared.instance.restores().set_importer(Arc::new(move |database, files, set| {
+        let shared = weak.upgrade().ok_or_else(|| "the server is stopping".to_owned())?;
+        through_private_door(&runtime, &shared, by, database, RestoreFiles::Backups(files, set))
+    }));
+    let (runtime, weak) = (runtime_of.clone(), Arc::downgrade(shared));
+    shared.instance.restores().set_packer(Arc::new(move |database, package| {
+        let shared = weak.upgrade().ok_or_else(|| "the server is stopping".to_owned())?;
+        let to = RestoreFiles::ToPackage(package);
+        through_private_door(&runtime, &shared, by, database, to).map(drop)
+    }));
+}
+
+/// Makes a database of files through a port of this machine that closes again, and whose password nobody else knows.
+fn through_private_door(
+    runtime: &Handle,
+    shared: &Arc<Shared>,
+    by: Restorer,
+    database: &str,
+    files: RestoreFiles<'_>,
+) -> Result<String, String> {
+    let refused = |source: io::Error| format!("no port of this machine can be listened on: {source}");
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(refused)?;
+    listener.set_nonblocking(true).map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    let listener = {
+        let _entered = runtime.enter();
+        TcpListener::from_std(listener).map_err(refused)?
+    };
     let (stop, stopped) = watch::channel(false);
     let password = Uuid::new_v4().simple().to_string();
     let door = Arc::new(private_door(shared, &password));
     let task = runtime.spawn(accept(Arc::new(listener), door, stopped));
-    let made = restoring.databases.iter().try_for_each(|(database, files)| {
-        let user = &shared.options.user;
-        let request = RestoreRequest { address: own, user, password: &password, database, files };
-        let said = (restoring.by)(&request)
-            .map_err(|reason| StartError::Restore { database: database.clone(), reason })?;
-        log::line(said);
-        Ok(())
-    });
+    let user = &shared.options.user;
+    let made = by(&RestoreRequest { address, user, password: &password, database, files });
     let _ = stop.send(true);
     let _ = runtime.block_on(task);
     made
@@ -370,6 +402,8 @@ fn private_door(shared: &Shared, password: &str) -> Shared {
         password: Password::new(password),
         encryption: EncryptionPolicy::Optional,
         log_requests: false,
+        // What is restored is kept, whatever becomes of the loads of other clients.
+        discard: false,
         ..shared.options.clone()
     };
     let front = Front {
@@ -377,7 +411,7 @@ fn private_door(shared: &Shared, password: &str) -> Shared {
         guesses: Guesses::new(options.limits.failed_login_delay),
         verifier: None,
         faults: None,
-        next_spid: AtomicU16::new(FIRST_SPID),
+        next_spid: Arc::clone(&shared.next_spid),
         counts: Arc::clone(&shared.counts),
         started: shared.started,
         options,

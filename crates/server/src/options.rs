@@ -2,7 +2,7 @@
 
 use databases::storage::ResourceLimits;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::transport::CertificateSource;
@@ -44,7 +44,8 @@ pub struct ServerOptions {
     pub limits: Limits,
 }
 
-/// Databases that are made of files (backups, data files, packages) when the server starts, and who makes them.
+/// Databases that are made of files (backups, data files, packages) when the server starts, and who makes them: also those of
+/// RESTORE DATABASE later.
 #[derive(Clone, Debug)]
 pub struct Restoring {
     /// Names, and the files of each as its user spells them.
@@ -67,8 +68,19 @@ pub struct RestoreRequest<'a> {
     pub password: &'a str,
     /// The name of the database.
     pub database: &'a str,
-    /// The files as the user spells them.
-    pub files: &'a str,
+    /// The files.
+    pub files: RestoreFiles<'a>,
+}
+
+/// The files of a database that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub enum RestoreFiles<'a> {
+    /// As the user spells them on a command line: backups, data files or a package.
+    Spelled(&'a str),
+    /// Backups of SQL Server, with the number (from 1) of the set in files that have several.
+    Backups(&'a [PathBuf], Option<usize>),
+    /// The other way: a new package, into which the tables of the database go.
+    ToPackage(&'a Path),
 }
 
 /// The Kerberos tickets that are accepted.

@@ -297,8 +297,7 @@ fn options(arguments: Arguments, password: String, restorer: Restorer) -> Server
         listen: SocketAddr::new(arguments.address, arguments.port),
         data,
         init: arguments.init,
-        restoring: (!arguments.restore.is_empty())
-            .then_some(Restoring { databases: arguments.restore, by: restorer }),
+        restoring: Some(Restoring { databases: arguments.restore, by: restorer }),
         user: arguments.user,
         password: Password::new(password),
         certificate,

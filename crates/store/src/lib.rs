@@ -79,7 +79,7 @@ pub mod space;
 pub mod transaction;
 pub mod tree;
 
-pub use backup::{DatabaseBackup, LogBackup, restore_database, restore_log};
+pub use backup::{BackupOutput, DatabaseBackup, LogBackup, restore_database, restore_log, verify_backup};
 pub use cache::buffer::CacheCounts;
 pub use catalogue::table_map::References;
 pub use check::finding::{Finding, FindingKind};

@@ -1,5 +1,6 @@
-//! Statements of administrators: ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC, KILL.
+//! Statements of administrators: ALTER DATABASE, CHECKPOINT, BACKUP, RESTORE, DBCC, KILL.
 
+use super::backup::{Backup, Restore};
 use super::expression::Expr;
 use super::names::ObjectName;
 use crate::sql_error::SqlError;
@@ -16,8 +17,10 @@ pub enum Administration {
     },
     /// CHECKPOINT.
     Checkpoint,
-    /// BACKUP LOG.
-    BackupLog(BackupLog),
+    /// BACKUP.
+    Backup(Box<Backup>),
+    /// RESTORE.
+    Restore(Box<Restore>),
     /// UPDATE STATISTICS of a table, which does nothing since there are no statistics.
     UpdateStatistics(ObjectName),
     /// DBCC.
@@ -153,17 +156,6 @@ pub enum Recovery {
     BulkLogged,
     /// SIMPLE.
     Simple,
-}
-
-/// BACKUP LOG … TO DISK.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BackupLog {
-    /// The database: a name or a variable.
-    pub database: Expr,
-    /// The file: a text or a variable.
-    pub file: Expr,
-    /// INIT or FORMAT: an existing file is replaced.
-    pub replaces: bool,
 }
 
 /// A DBCC statement.

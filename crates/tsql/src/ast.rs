@@ -119,7 +119,7 @@ pub enum StatementKind {
     },
     /// ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP; 0 leaves it to the server.
     ScopedMaxDop(u16),
-    /// ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC.
+    /// ALTER DATABASE, CHECKPOINT, BACKUP, RESTORE, DBCC.
     Administration(Box<Administration>),
     /// CREATE or ALTER of a view, procedure or function.
     CreateModule(Box<CreateModule>),

@@ -104,6 +104,46 @@ messages! {
     TYPE_CLASH [2]: 206, 16, 2, "Operand type clash: {} is incompatible with {}";
     /// A column that no table in scope has.
     INVALID_COLUMN [1]: 207, 16, 1, "Invalid column name '{}'.";
+    /// A backup or a restore that failed; the error before says why.
+    ABNORMAL_END [1]: 3013, 16, 1, "{} is terminating abnormally.";
+    /// BACKUP or RESTORE within a transaction.
+    BACKUP_IN_TRANSACTION [0]: 3021, 16, 0, "Cannot perform a backup or restore operation within a transaction.";
+    /// RESTORE of the database that the session is in.
+    RESTORE_OF_OWN [1]: 3102, 16, 1, "RESTORE cannot process database '{}' because it is in use by this session. It is recommended that the master database be used when performing this operation.";
+    /// A backup that follows another one, which was not restored WITH NORECOVERY.
+    NOTHING_TO_ROLL [0]: 3117, 16, 1, "The log or differential backup cannot be restored because no files are ready to rollforward.";
+    /// A backup that follows another one, of a database that is not there.
+    RESTORE_OF_NOTHING [1]: 3118, 16, 1, "The database \"{}\" does not exist. RESTORE can only create a database when restoring either a full backup or a file backup of the primary file.";
+    /// Stripes of a backup that are not all named.
+    STRIPES_MISSING [2]: 3132, 16, 1, "The media set has {} media families but only {} are provided. All members must be provided.";
+    /// A backup of another kind than the statement restores.
+    WRONG_BACKUP_KIND [2]: 3135, 16, 1, "The backup set in file '{}' was created by {} and cannot be used for this restore operation.";
+    /// A differential backup of another full one.
+    WRONG_BASE [0]: 3136, 16, 1, "This differential backup cannot be restored because the database has not been restored to the correct earlier state.";
+    /// BACKUP or RESTORE of tempdb.
+    BACKUP_OF_TEMPDB [0]: 3147, 16, 3, "Backup and restore operations are not allowed on database tempdb.";
+    /// RESTORE … WITH RECOVERY of a database that is whole.
+    ALREADY_RECOVERED [0]: 3153, 16, 1, "The database is already fully recovered.";
+    /// RESTORE over another database without REPLACE.
+    OTHER_DATABASE [1]: 3154, 16, 4, "The backup set holds a backup of a database other than the existing '{}' database.";
+    /// RESTORE over a database whose log is kept, without REPLACE.
+    TAIL_OF_LOG [1]: 3159, 16, 1, "The tail of the log for the database \"{}\" has not been backed up. Use BACKUP LOG WITH NORECOVERY to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or WITH STOPAT clause of the RESTORE statement to just overwrite the contents of the log.";
+    /// RESTORE WITH CHECKSUM of a backup without.
+    NO_CHECKSUMS [0]: 3187, 16, 1, "RESTORE WITH CHECKSUM cannot be specified because the backup set does not contain checksum information.";
+    /// A file of a backup that cannot be opened.
+    BACKUP_DEVICE [2]: 3201, 16, 1, "Cannot open backup device '{}'. Operating system error {}";
+    /// A backup that cannot be read, with the place and the reason.
+    BACKUP_READ [2]: 3203, 16, 1, "Read on \"{}\" failed: {}";
+    /// MOVE of a file that the backup has not.
+    NO_LOGICAL_FILE [2]: 3234, 16, 2, "Logical file '{}' is not part of database '{}'. Use RESTORE FILELISTONLY to list the logical file names.";
+    /// A file that is no backup.
+    NOT_A_BACKUP [1]: 3241, 16, 0, "The media family on device '{}' is incorrectly formed. SQL Server cannot process this media family.";
+    /// A file that BACKUP must not overwrite without FORMAT.
+    NOT_BACKUP_MEDIA [1]: 3242, 16, 2, "The file on device '{}' is not a valid Microsoft Tape Format backup set.";
+    /// A backup set that has not expired yet.
+    MEDIA_NOT_EXPIRED [2]: 4030, 16, 1, "The medium on device '{}' expires on {} and cannot be overwritten.";
+    /// FILE of a set that is not there.
+    NO_BACKUP_SET [2]: 4038, 16, 1, "Cannot find file ID {} on device '{}'.";
     /// A load of rows whose table was altered since it was announced.
     BULK_SCHEMA_CHANGED [0]: 4891, 16, 1, "Insert bulk failed due to a schema change of the target table.";
     /// A SELECT list of more columns than any may have.

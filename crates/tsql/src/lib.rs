@@ -4,6 +4,7 @@
 
 pub mod administration;
 pub mod ast;
+pub mod backup;
 pub mod bulk_file;
 pub mod cursor;
 pub mod errors;

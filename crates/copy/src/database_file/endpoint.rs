@@ -39,6 +39,11 @@ impl DatabaseFileEndpoint {
         })
     }
 
+    /// Makes the endpoint of files whatever their suffixes are.
+    pub(crate) fn of_files(files: Vec<String>, set: Option<usize>) -> Self {
+        Self { files, table: None, set, opened: Arc::default() }
+    }
+
     /// Returns the same files with relative paths that begin at `folder`.
     #[must_use]
     pub fn within(&self, folder: &Path) -> Self {

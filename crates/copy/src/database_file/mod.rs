@@ -3,6 +3,7 @@
 mod definition;
 mod destination;
 mod endpoint;
+mod modules;
 mod object;
 mod package_file;
 mod shape;
@@ -10,4 +11,6 @@ mod source;
 
 pub use destination::{PackageDestination, PackageTarget};
 pub use endpoint::DatabaseFileEndpoint;
+pub use modules::FailedModule;
+pub(crate) use modules::make_modules;
 pub use source::{DatabaseFileRead, DatabaseFileSource};

@@ -84,6 +84,12 @@ pub struct Options {
     /// From SQL Server, its backups and packages, to SQL Server: give new tables the keys, indexes, defaults, checks, computed columns and foreign keys of the source's
     #[arg(long, help_heading = "Target")]
     pub with_keys: bool,
+    /// From backups, data files and packages to SQL Server, with --tables: make the views, procedures, functions and triggers as well, once all tables have arrived. Each that the server refuses is named, and is a failure
+    #[arg(long, help_heading = "Target")]
+    pub with_modules: bool,
+    /// With --with-modules: those that the server refuses are named, and are no failure
+    #[arg(long, requires = "with_modules", help_heading = "Target")]
+    pub skip_failing_modules: bool,
     /// What becomes of the collations of columns of tables that are made: keep, default (that of the destination's database), or
     /// map=OLD:NEW, several joined by commas
     #[arg(long, value_name = "WHAT", default_value_t, hide_default_value = true, help_heading = "Target", value_parser = parse_collations)]

@@ -65,6 +65,7 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
     let of_servers = (is_server(source) || is_database_file(source)) && takes_keys;
     let of_keys = "copies between SQL Servers, their backups and packages";
     refuse(&named(&["with-keys"]), of_servers, of_keys, source)?;
+    check_modules(options, source, destination)?;
     if options.with_keys && options.tables.query.is_some() {
         return usage("--with-keys copies the keys of a table, and --query has none");
     }
@@ -99,6 +100,22 @@ fn check_tables(options: &Options, source: &Endpoint) -> Result<(), CopyError> {
         Some(_) => usage("--load-id names one load, and each table is one: use --resume"),
         None => Ok(()),
     }
+}
+
+/// Refuses modules of a source that has none, for a destination that takes none.
+fn check_modules(options: &Options, source: &Endpoint, destination: &Endpoint) -> Result<(), CopyError> {
+    let of_files = matches!(source, Endpoint::DatabaseFile(_))
+        && matches!(destination, Endpoint::SqlServer(_))
+        && !options.tables.tables.is_empty();
+    if options.with_modules && !of_files {
+        return usage(
+            "--with-modules is for copies of several tables (--tables) from a backup, data files or a package to SQL Server",
+        );
+    }
+    if options.skip_failing_modules && !options.with_modules {
+        return usage("--skip-failing-modules is for copies --with-modules");
+    }
+    Ok(())
 }
 
 /// Refuses options of a transformation that is not there, and what a transformation loses.

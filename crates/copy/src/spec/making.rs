@@ -21,8 +21,8 @@ use crate::{
     options::{FileOptions, FormatName, Language, Options},
     server_write::{Resume, ServerWrite},
     spec::{
-        DatabaseRead, DatabaseTarget, DestinationSpec, Ends, FileRead, FileTarget, Record, RefusalsSpec,
-        RowsSpec, ServerRead, ServerTarget, SheetRead, SourceSpec, Spec, TablesSpec, Voice,
+        DatabaseRead, DatabaseTarget, DestinationSpec, Ends, FileRead, FileTarget, ModulesSpec, Record,
+        RefusalsSpec, RowsSpec, ServerRead, ServerTarget, SheetRead, SourceSpec, Spec, TablesSpec, Voice,
         is_text_by_suffix, suffix,
     },
     transformation::Transformation,
@@ -48,6 +48,10 @@ pub(crate) fn spec(
             jobs: tables.jobs,
             fails_fast: tables.fail_fast,
             to_schema: tables.to_schema.clone(),
+        }),
+        modules: options.with_modules.then_some(match options.skip_failing_modules {
+            true => ModulesSpec::SkipFailing,
+            false => ModulesSpec::All,
         }),
         refusals: RefusalsSpec::from(&options.refusals),
         is_dry: false,

@@ -43,12 +43,23 @@ pub struct Spec {
     pub rows: Option<RowsSpec>,
     /// Several tables, in place of one.
     pub tables: Option<TablesSpec>,
+    /// Views, procedures, functions and triggers are made, too.
+    pub modules: Option<ModulesSpec>,
     /// The treatment of rows that cannot be written.
     pub refusals: RefusalsSpec,
     /// Look at both ends, say what would be done, and change nothing.
     pub is_dry: bool,
     /// The place where the options were written, which decides how errors spell them.
     pub language: Language,
+}
+
+/// The treatment of modules that the destination refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModulesSpec {
+    /// They are a failure.
+    All,
+    /// They are named and skipped.
+    SkipFailing,
 }
 
 /// A source, with the settings of its kind.

@@ -9,6 +9,7 @@ pub mod loads;
 pub mod login;
 pub mod message;
 pub mod registry;
+pub mod restores;
 pub mod sequences;
 
 use std::collections::{BTreeSet, HashMap};
@@ -32,6 +33,7 @@ use crate::instance::counts::Counts;
 use crate::instance::kept_texts::StatementCache;
 use crate::instance::loads::RecentLoads;
 use crate::instance::registry::Sessions;
+use crate::instance::restores::Restores;
 use crate::instance::sequences::Reserve;
 use crate::memory;
 use crate::memory::{MemoryBudget, Shares};
@@ -74,6 +76,7 @@ pub struct Instance {
     /// Waits that belong to no database.
     waits: Waits,
     counts: Arc<Counts>,
+    restores: Restores,
 }
 
 impl std::fmt::Debug for Instance {
@@ -109,6 +112,7 @@ impl Instance {
             loads: RecentLoads::default(),
             waits: Waits::default(),
             counts: Arc::default(),
+            restores: Restores::default(),
         };
         instance.restore_service()?;
         let mut last = OBJECT_ID_FIRST;
@@ -141,6 +145,11 @@ impl Instance {
     /// Waits that belong to no database.
     pub fn waits(&self) -> &Waits {
         &self.waits
+    }
+
+    /// Returns the restores of backups.
+    pub fn restores(&self) -> &Restores {
+        &self.restores
     }
 
     /// Returns the counts of clients and their requests.
@@ -309,6 +318,11 @@ impl Instance {
     /// Returns an `object_id` that nothing has.
     pub fn new_object_id(&self) -> i32 {
         self.next_object_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Sets as many numbers aside that nothing has; returns the first.
+    pub fn new_object_ids(&self, count: i32) -> i32 {
+        self.next_object_id.fetch_add(count, Ordering::Relaxed)
     }
 
     /// Returns a transaction descriptor, never 0.

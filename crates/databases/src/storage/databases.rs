@@ -19,6 +19,7 @@ use crate::storage::folders::{Folders, MARK, folder_name};
 use crate::storage::table_info::TableId;
 use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::RwLock;
+use store::disk::volume::Volume;
 use store::{
     Engine, EngineError, EngineOptions, Host, OnRecovery, RecoveryProgress, RecoveryStep, ResourceLimits,
     Transaction as EngineTransaction,
@@ -104,7 +105,7 @@ impl Databases {
                 without_master(folders.as_ref(), &present)?;
                 Engine::open_within(&host, folders.open(MASTER, true)?, options, &|_| false)?
             }
-            None => Engine::in_memory_within(&host, options)?,
+            None => Engine::in_memory_of(&host, options, |_| Ok(()))?,
         };
         let master = Database::new(engine, folders.as_ref().map(|_| MASTER), 1);
         let mut stores = Stores::default();
@@ -180,7 +181,7 @@ impl Databases {
             _ => shared.options,
         };
         let engine = match &shared.folders {
-            None => Engine::in_memory_within(&shared.host, options)?,
+            None => Engine::in_memory_of(&shared.host, options, |_| Ok(()))?,
             Some(folders) => {
                 let volume = folders.open(folder, folder != TEMPDB)?;
                 let names = volume.list().map_err(|source| failed("list", source))?;
@@ -317,6 +318,18 @@ impl Databases {
     /// Makes a database that no catalogue names yet, and returns its folder. It must be [`keep`](Self::keep)t or
     /// [`discard`](Self::discard)ed; what is neither is removed by the next start.
     pub fn create(&self, name: &str) -> Result<String, StoreError> {
+        self.create_of(name, |_| Ok(()))
+    }
+
+    /// Makes a database as [`create`](Self::create) does, of files that `fill` puts into its place.
+    ///
+    /// # Errors
+    /// Those of `fill`, and what opening finds wrong with the files. Nothing is left then.
+    pub fn create_of(
+        &self,
+        name: &str,
+        fill: impl FnOnce(&Arc<dyn Volume>) -> Result<(), EngineError>,
+    ) -> Result<String, StoreError> {
         let shared = &self.shared;
         let number = self.new_number();
         // A new database takes the recovery model of `model`.
@@ -326,7 +339,7 @@ impl Databases {
             ..shared.options
         };
         let Some(folders) = &shared.folders else {
-            let engine = Engine::in_memory_within(&shared.host, options)?;
+            let engine = Engine::in_memory_of(&shared.host, options, fill)?;
             self.add_new(name, engine, None, number);
             return Ok(String::new());
         };
@@ -336,6 +349,7 @@ impl Databases {
         let folder = folder.ok_or_else(|| failed("create", std::io::ErrorKind::AlreadyExists.into()))?;
         let made = folders.open(&folder, true).and_then(|volume| {
             folders.mark(&folder).map_err(|source| failed("mark", source))?;
+            fill(&volume)?;
             Engine::open_within(&shared.host, volume, options, &|_| false)
         });
         match made {

@@ -1,6 +1,7 @@
 //! Storage of rows: the databases of a server, each with a store of pages of its own (`docs/store-engine.md`), tempdb among them, and
 //! transactions over several of them.
 
+mod adopted;
 mod altering;
 mod columns;
 mod database;

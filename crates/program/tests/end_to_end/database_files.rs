@@ -191,3 +191,27 @@ fn what_such_files_cannot_do_is_refused_by_name() {
         assert!(refused.code != 0 && refused.stderr.contains(part), "{arguments:?}: {}", refused.stderr);
     }
 }
+
+#[test]
+fn modules_of_a_backup_follow_its_tables() {
+    let fixture = Fixture::new();
+    let folder = std::env::var("BULKWIRE_SQL_SERVER_FILES")
+        .unwrap_or_else(|_| "../../../shared/data/sql-server-files".to_owned());
+    let Ok(backup) = fs::canonicalize(std::path::Path::new(&folder).join("northwind-655/northwind-full.bak"))
+    else {
+        println!("skipped: the files of SQL Server are not there");
+        return;
+    };
+    let backup = backup.to_str().unwrap();
+    let words = ["copy", backup, "mssql:", "--tables", "*", "--with-keys", "--with-modules"];
+    let copied = fixture.ok(&[words.as_slice(), &["--skip-failing-modules"]].concat());
+    assert!(copied.stderr.contains(" modules made"), "{}", copied.stderr);
+    // A view of a view, and a procedure.
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM [Order Subtotals]"), "830\n");
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM [Sales by Category]"), "77\n");
+    let again = fixture.run(&words);
+    assert_ne!(again.code, 0);
+    fixture.file("a.csv", "id\n1\n");
+    let refused = fixture.run(&["copy", "a.csv", "mssql:t", "--with-modules"]);
+    assert!(refused.stderr.contains("--with-modules is for copies of several tables"), "{}", refused.stderr);
+}

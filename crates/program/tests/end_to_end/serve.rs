@@ -120,6 +120,83 @@ fn a_database_of_a_package_is_there_before_the_first_connection() {
 }
 
 #[test]
+fn backups_of_sql_server_are_restored_by_statements() {
+    let fixture = Fixture::new();
+    let folder = std::env::var("BULKWIRE_SQL_SERVER_FILES")
+        .unwrap_or_else(|_| "../../../shared/data/sql-server-files".to_owned());
+    let Ok(folder) = std::fs::canonicalize(&folder) else {
+        println!("skipped: the files of SQL Server are not there");
+        return;
+    };
+    let words = ["--port", "0", "--in-memory", "--bulk-directory", text(&folder)];
+    let serving = Serving::start(&words).unwrap_or_else(|said| panic!("{said:?}"));
+    for (statement, wanted) in [
+        ("RESTORE VERIFYONLY FROM DISK = 'northwind-655/northwind-full.bak'", ""),
+        (
+            "RESTORE DATABASE nw FROM DISK = 'northwind-655/northwind-full.bak' WITH MOVE 'Northwind' TO 'nw.mdf', STATS = 50",
+            "",
+        ),
+        ("SELECT COUNT(*), MAX(OrderID) FROM nw.dbo.Orders", "830,11077\n"),
+        ("SELECT COUNT(*) FROM nw.sys.foreign_keys", "13\n"),
+        ("SELECT COUNT(*) FROM nw.dbo.[Order Subtotals]", "830\n"),
+        ("EXEC nw.dbo.CustOrderHist 'ALFKI'", ""),
+        // Again over itself, from the server of another version, by way of NORECOVERY.
+        (
+            "RESTORE DATABASE nw FROM DISK = 'northwind-611/northwind-full.bak' WITH REPLACE, NORECOVERY; RESTORE DATABASE nw WITH RECOVERY",
+            "",
+        ),
+        ("SELECT COUNT(*) FROM nw.sys.tables", "14\n"),
+        ("RESTORE DATABASE rentals FROM DISK = 'mit/TutorialDB.bak'", ""),
+        ("SELECT COUNT(*) FROM rentals.dbo.rental_data", "453\n"),
+    ] {
+        let rows = serving.rows(&fixture, statement);
+        assert!(wanted.is_empty() || rows == wanted, "{statement}: {rows}");
+    }
+    let label =
+        serving.rows(&fixture, "RESTORE LABELONLY FROM DISK = 'northwind-stripe2of2/nortwindsql.bak'");
+    assert!(label.contains(",2,2,") && label.contains("Microsoft SQL Server"), "{label}");
+    let header = serving.rows(&fixture, "RESTORE HEADERONLY FROM DISK = 'northwind-655/northwind-full.bak'");
+    for part in ["Northwind-Full Database Backup", "37000000032900073", "SQL_Latin1_General_CP1_CI_AS", "655"]
+    {
+        assert!(header.contains(part), "{part}: {header}");
+    }
+    let files = serving.rows(&fixture, "RESTORE FILELISTONLY FROM DISK = 'northwind-655/northwind-full.bak'");
+    for part in ["Northwind_log", "northwnd.mdf", "PRIMARY", "3801088", "35184372080640"] {
+        assert!(files.contains(part), "{part}: {files}");
+    }
+    serving.stop();
+}
+
+#[test]
+fn backups_of_the_server_are_read_by_copies() {
+    let fixture = Fixture::new();
+    let folder = fixture.path("backups");
+    std::fs::create_dir(&folder).unwrap();
+    let words = ["--port", "0", "--in-memory", "--bulk-directory", text(&folder)];
+    let serving = Serving::start(&words).unwrap_or_else(|said| panic!("{said:?}"));
+    for statement in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.dbo.people (id int NOT NULL PRIMARY KEY, name nvarchar(30) NULL); INSERT shop.dbo.people VALUES (1, N'Åsa'), (2, NULL)",
+        "CREATE TABLE shop.dbo.odd (v sql_variant)",
+        "BACKUP DATABASE shop TO DISK = 'odd.bak'",
+        "DROP TABLE shop.dbo.odd",
+        "BACKUP DATABASE shop TO DISK = 'shop.bak' WITH COMPRESSION, CHECKSUM",
+        "BACKUP DATABASE shop TO DISK = 'shop.bak'",
+        "RESTORE DATABASE again FROM DISK = 'odd.bak'",
+    ] {
+        serving.rows(&fixture, statement);
+    }
+    assert_eq!(serving.rows(&fixture, "SELECT COUNT(*) FROM again.dbo.odd"), "0\n");
+    fixture.ok(&["copy", "backups/shop.bak#people", "people.csv", "--backup-set", "2", "--quiet"]);
+    assert_eq!(std::fs::read_to_string(fixture.path("people.csv")).unwrap(), "id,name\n1,Åsa\n2,\n");
+    let described = fixture.run(&["describe", "backups/shop.bak"]);
+    assert!(described.stderr.contains("it has several backups"), "{}", described.stderr);
+    let refused = fixture.run(&["copy", "backups/odd.bak#people", "people.csv", "--quiet"]);
+    assert!(refused.stderr.contains("RESTORE DATABASE of that server reads it"), "{}", refused.stderr);
+    serving.stop();
+}
+
+#[test]
 fn a_failing_init_script_stops_the_start_and_names_the_place() {
     let fixture = Fixture::new();
     for (script, expected) in [

@@ -34,7 +34,7 @@ pub(crate) struct Front {
     /// Checks access tokens, if any are taken.
     pub verifier: Option<Verifier>,
     pub faults: Option<Arc<Faults>>,
-    pub next_spid: AtomicU16,
+    pub next_spid: Arc<AtomicU16>,
     pub counts: Arc<Counts>,
     /// The time at which the server began.
     pub started: SystemTime,

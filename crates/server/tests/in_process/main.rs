@@ -3,6 +3,7 @@
 
 mod administration;
 mod answers;
+mod backups;
 mod bulk_files;
 mod calls;
 mod databases;

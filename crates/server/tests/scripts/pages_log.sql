@@ -123,9 +123,15 @@ BACKUP LOG master TO DISK = '../outside.trn'
 error 3201
 error 3013
 
-BACKUP DATABASE master TO DISK = 'x.bak'
+BACKUP DATABASE master TO DISK = '../x.bak'
 ----
-error 40515
+error 3201
+error 3013
+
+BACKUP DATABASE tempdb TO DISK = 'x.bak'
+----
+error 3147: Backup and restore operations are not allowed on database tempdb.
+error 3013: BACKUP DATABASE is terminating abnormally.
 
 -- Under FULL what was logged is kept for the backup, which gives it up.
 SELECT id, filler INTO dbo.copy FROM dbo.source; CHECKPOINT; SELECT log_reuse_wait_desc, log_reuse_wait FROM sys.databases WHERE name = 'master'
@@ -135,3 +141,4 @@ LOG_BACKUP | 2
 RESTORE LOG master FROM DISK = 'x.trn'
 ----
 error 40515
+error 3013: RESTORE LOG is terminating abnormally.

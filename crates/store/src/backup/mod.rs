@@ -23,7 +23,7 @@ pub use whole::{DatabaseBackup, restore_database};
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::sync::Arc;
 
 use crate::codec::{Reader, Writer};
@@ -39,7 +39,8 @@ use crate::figures::WaitType;
 use crate::log::LogScan;
 use crate::page::lsn::Lsn;
 use crate::page::{ExtentId, Page, PageId};
-use stream::{BLOCK, Copy, END, FILE, FILES, PAGE, Sink, Source, damaged};
+pub use stream::BackupOutput;
+use stream::{BLOCK, CONTROL, Copy, END, FILE, FILES, PAGE, Sink, Source, damaged};
 
 const MAGIC: &[u8; 8] = b"BWLOGB2\n";
 
@@ -64,7 +65,7 @@ impl Engine {
     ///
     /// # Errors
     /// Under SIMPLE there are no log backups (4208). A failing `out` is error 3202.
-    pub fn backup_log(&self, out: &mut dyn Write) -> Result<LogBackup, EngineError> {
+    pub fn backup_log(&self, out: &mut dyn BackupOutput) -> Result<LogBackup, EngineError> {
         let shared = &self.shared;
         if shared.recovery_model() == RecoveryModel::Simple {
             return Err(EngineError::NoLogBackup);
@@ -89,7 +90,7 @@ fn write(
     shared: &Arc<Shared>,
     from: Lsn,
     marked: &BTreeSet<ExtentId>,
-    out: &mut dyn Write,
+    out: &mut dyn BackupOutput,
 ) -> Result<LogBackup, EngineError> {
     let mut out = Sink::new(shared, out);
     out.put(MAGIC)?;
@@ -128,7 +129,7 @@ fn write(
         unreadable_pages.extend_from_slice(unreadable);
     }
     out.log(from, to)?;
-    out.end(to)?;
+    out.end(from, to)?;
     Ok(LogBackup { from, to, pages, unreadable_pages, bytes: out.bytes })
 }
 
@@ -196,6 +197,37 @@ pub fn restore_log(volume: &Arc<dyn Volume>, input: &mut dyn Read) -> Result<Log
     let to = source.end()?;
     let pages = copy.finish()?;
     Ok(LogBackup { from, to, pages, unreadable_pages: Vec::new(), bytes: source.bytes })
+}
+
+/// Reads a backup of a database or of its log to its end, and compares its checksum and those of its pages.
+///
+/// # Errors
+/// It is cut off or damaged (3241), or of another format.
+pub fn verify_backup(input: &mut dyn Read) -> Result<(), EngineError> {
+    let mut source = Source::new(input);
+    let magic = source.take::<8>()?;
+    match &magic {
+        MAGIC => drop(source.take::<10>()?),
+        whole::MAGIC => {}
+        _ => return Err(damaged("it is of another format")),
+    }
+    loop {
+        match source.take::<1>()? {
+            [FILE] => drop(source.file()?),
+            [BLOCK] => {
+                source.take::<4>()?;
+                source.section()?;
+            }
+            [PAGE] => {
+                let id = PageId::from_bytes(source.take()?);
+                let page = Page::from_bytes(source.take()?);
+                page.verify(id).map_err(|reason| damaged(&reason))?;
+            }
+            [FILES | CONTROL] => drop(source.section()?),
+            [END] => return source.end().map(drop),
+            _ => return Err(damaged("a section of an unknown kind")),
+        }
+    }
 }
 
 /// Gives the copy the file groups of the backup, and empty files in the places of those that were added since.

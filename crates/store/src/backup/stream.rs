@@ -1,7 +1,7 @@
 //! The format of backups: sections of pages, blocks of the log, and lists, with a checksum of everything at the end.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use crate::database::shared::Shared;
@@ -23,9 +23,35 @@ pub(super) const CONTROL: u8 = 6;
 /// Longest block of the log, or list, that is believed.
 const SECTION_LIMIT_BYTES: usize = 16 << 20;
 
+/// The place that a backup is written to: anything that can be written, or what has to know where the backup's log ends.
+pub trait BackupOutput {
+    /// Adds bytes.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Ends the backup, whose log goes from `from` to `to`. The bytes must be durable when this returns: the log may be given up
+    /// then.
+    ///
+    /// # Errors
+    /// They are not.
+    fn complete(&mut self, from: Lsn, to: Lsn) -> io::Result<()>;
+}
+
+impl<W: Write> BackupOutput for W {
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn complete(&mut self, _from: Lsn, _to: Lsn) -> io::Result<()> {
+        self.flush()
+    }
+}
+
 /// A backup being written.
 pub(super) struct Sink<'a> {
-    out: &'a mut dyn Write,
+    out: &'a mut dyn BackupOutput,
     shared: &'a Shared,
     sum: crc32fast::Hasher,
     /// Number of bytes written so far.
@@ -33,14 +59,14 @@ pub(super) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    pub fn new(shared: &'a Shared, out: &'a mut dyn Write) -> Self {
+    pub fn new(shared: &'a Shared, out: &'a mut dyn BackupOutput) -> Self {
         Self { out, shared, sum: crc32fast::Hasher::new(), bytes: 0 }
     }
 
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
         self.sum.update(bytes);
         self.bytes += bytes.len() as u64;
-        let written = self.shared.pager.waits.during(WaitType::BackupIo, || self.out.write_all(bytes));
+        let written = self.shared.pager.waits.during(WaitType::BackupIo, || self.out.add(bytes));
         written.map_err(|source| EngineError::Backup { operation: "write", source })
     }
 
@@ -90,12 +116,12 @@ impl<'a> Sink<'a> {
     }
 
     /// Writes the last section: the end of the log, and the checksum of all.
-    pub fn end(&mut self, to: Lsn) -> Result<(), EngineError> {
+    pub fn end(&mut self, from: Lsn, to: Lsn) -> Result<(), EngineError> {
         self.put(&[END])?;
         self.put(&to.to_bytes())?;
         let sum = self.sum.clone().finalize();
         self.put(&sum.to_le_bytes())?;
-        self.out.flush().map_err(|source| EngineError::Backup { operation: "flush", source })
+        self.out.complete(from, to).map_err(|source| EngineError::Backup { operation: "flush", source })
     }
 }
 

@@ -2,10 +2,10 @@
 //! (`docs/store-engine.md`, "Backups").
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::sync::Arc;
 
-use super::stream::{BLOCK, CONTROL, Copy, END, FILE, PAGE, Sink, Source, damaged};
+use super::stream::{BLOCK, BackupOutput, CONTROL, Copy, END, FILE, PAGE, Sink, Source, damaged};
 use super::used_pages;
 use crate::database::control::Control;
 use crate::database::restoring::{MARKER, remove_marker};
@@ -19,7 +19,7 @@ use crate::log::file_number;
 use crate::page::lsn::Lsn;
 use crate::page::{EXTENT_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId};
 
-const MAGIC: &[u8; 8] = b"BWFULL1\n";
+pub(super) const MAGIC: &[u8; 8] = b"BWFULL1\n";
 /// Extents that may be left for the moment in which nothing changes, and how often it is tried to have fewer.
 const FEW_EXTENTS: usize = 64;
 const MOST_ROUNDS: u32 = 8;
@@ -46,7 +46,7 @@ impl Engine {
     ///
     /// # Errors
     /// A failing `out` is error 3202.
-    pub fn backup_database(&self, out: &mut dyn Write) -> Result<DatabaseBackup, EngineError> {
+    pub fn backup_database(&self, out: &mut dyn BackupOutput) -> Result<DatabaseBackup, EngineError> {
         let shared = &self.shared;
         let _one = shared.backups.lock();
         shared.allocator.marked().collect_writes();
@@ -58,7 +58,11 @@ impl Engine {
     }
 }
 
-fn write(shared: &Shared, control: &Control, out: &mut dyn Write) -> Result<DatabaseBackup, EngineError> {
+fn write(
+    shared: &Shared,
+    control: &Control,
+    out: &mut dyn BackupOutput,
+) -> Result<DatabaseBackup, EngineError> {
     // A log is read from the beginning of its first file on.
     let from = Lsn { file: control.keep_from.file, block: 1, record: 0 };
     let mut out = Sink::new(shared, out);
@@ -111,7 +115,7 @@ fn write(shared: &Shared, control: &Control, out: &mut dyn Write) -> Result<Data
         unreadable_pages.extend(unreadable);
     }
     out.log(from, to)?;
-    out.end(to)?;
+    out.end(from, to)?;
     Ok(DatabaseBackup { from, to, pages, unreadable_pages, bytes: out.bytes })
 }
 

@@ -79,9 +79,17 @@ impl Engine {
         Self::open_on(Arc::new(MemoryVolume::default()), memory_options(options))
     }
 
-    /// Creates a database in memory as one of several, which share the cache.
-    pub fn in_memory_within(host: &Host, options: EngineOptions) -> Result<Self, EngineError> {
+    /// Opens one of several databases in memory, which share `host`. `fill` makes its files; without files it is a new one.
+    ///
+    /// # Errors
+    /// Those of `fill` and of opening.
+    pub fn in_memory_of(
+        host: &Host,
+        options: EngineOptions,
+        fill: impl FnOnce(&Arc<dyn Volume>) -> Result<(), EngineError>,
+    ) -> Result<Self, EngineError> {
         let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::within(host.quota.clone()));
+        fill(&volume)?;
         Self::open_within(host, volume, memory_options(options), &|_| false)
     }
 

@@ -1,46 +1,12 @@
-//! ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC.
+//! ALTER DATABASE, CHECKPOINT, KILL, UPDATE STATISTICS, DBCC.
 
 use super::{Parsed, Parser};
-use crate::administration::{Administration, BackupLog, DatabaseChange, Dbcc, DbccArgument, Recovery};
+use crate::administration::{Administration, DatabaseChange, Dbcc, DbccArgument, Recovery};
 use crate::ast::StatementKind;
 use crate::errors;
-use crate::expression::{Expr, Literal};
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-
-/// Options of BACKUP without a value, which change nothing of the file.
-const BACKUP_WORDS: &[&str] = &[
-    "CHECKSUM",
-    "COMPRESSION",
-    "CONTINUE_AFTER_ERROR",
-    "COPY_ONLY",
-    "NOFORMAT",
-    "NOINIT",
-    "NOREWIND",
-    "NOSKIP",
-    "NOUNLOAD",
-    "NO_CHECKSUM",
-    "NO_COMPRESSION",
-    "RESTART",
-    "REWIND",
-    "SKIP",
-    "STOP_ON_ERROR",
-    "UNLOAD",
-];
-/// The options of BACKUP that have a value.
-const BACKUP_VALUES: &[&str] = &[
-    "BLOCKSIZE",
-    "BUFFERCOUNT",
-    "DESCRIPTION",
-    "EXPIREDATE",
-    "MAXTRANSFERSIZE",
-    "MEDIADESCRIPTION",
-    "MEDIANAME",
-    "NAME",
-    "RETAINDAYS",
-    "STATS",
-];
 
 impl Parser<'_> {
     pub(super) fn administration(kind: Administration) -> Parsed<StatementKind> {
@@ -193,64 +159,6 @@ impl Parser<'_> {
             self.unsigned()?;
         }
         Self::administration(Administration::Checkpoint)
-    }
-
-    /// Parses `BACKUP LOG x TO DISK = 'file' [WITH …]`.
-    pub(super) fn backup(&mut self) -> Parsed<StatementKind> {
-        let line = self.line();
-        self.advance();
-        if !self.accept_word(Keyword::Log) {
-            return Err(SqlError::unsupported("BACKUP of a database").at_line(line));
-        }
-        let database = match self.kind().cloned() {
-            Some(TokenKind::Variable(name)) => {
-                self.advance();
-                Expr::Variable(name)
-            }
-            _ => Expr::Literal(Literal::Text { value: self.name()?, unicode: true }),
-        };
-        self.expect_word(Keyword::To)?;
-        if !self.accept_word(Keyword::Disk) {
-            return Err(SqlError::unsupported("A backup device other than DISK").at_line(self.line()));
-        }
-        self.expect_symbol("=")?;
-        let file = self.expression()?;
-        if self.is_symbol(",") {
-            return Err(SqlError::unsupported("A backup on several devices").at_line(self.line()));
-        }
-        let mut replaces = false;
-        if self.accept_word(Keyword::With) {
-            loop {
-                replaces |= self.backup_option()?;
-                if !self.accept_symbol(",") {
-                    break;
-                }
-            }
-        }
-        Self::administration(Administration::BackupLog(BackupLog { database, file, replaces }))
-    }
-
-    /// Parses an option of BACKUP, and returns true if it replaces the contents of the file. Errors: 40515 for those
-    /// that would change the backup.
-    fn backup_option(&mut self) -> Parsed<bool> {
-        if self.accept_bare("INIT") || self.accept_bare("FORMAT") {
-            return Ok(true);
-        }
-        let (line, unexpected) = (self.line(), self.unexpected());
-        let option = self.any_word()?;
-        match option.as_str() {
-            option if BACKUP_WORDS.contains(&option) => {}
-            "STATS" if !self.is_symbol("=") => {}
-            option if BACKUP_VALUES.contains(&option) => {
-                self.expect_symbol("=")?;
-                self.expression()?;
-            }
-            "NORECOVERY" | "STANDBY" | "ENCRYPTION" | "DIFFERENTIAL" | "NO_TRUNCATE" => {
-                return Err(SqlError::unsupported(&format!("BACKUP … WITH {option}")).at_line(line));
-            }
-            _ => return Err(unexpected),
-        }
-        Ok(false)
     }
 
     /// Parses the rest of `UPDATE STATISTICS`: `table [name | (name, …)] [WITH option, …]`.

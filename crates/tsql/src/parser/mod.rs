@@ -5,6 +5,7 @@
 //! syntax error (102, 156) leaves no effect, as in SQL Server.
 
 mod administration;
+mod backup;
 mod bulk;
 mod bulk_file;
 mod change;

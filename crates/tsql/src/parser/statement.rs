@@ -164,10 +164,7 @@ impl Parser<'_> {
             }
             Keyword::Kill => self.kill(),
             Keyword::Goto => self.go_to(),
-            Keyword::Restore => {
-                self.refused_clause("restore", "RESTORE")?;
-                Ok(StatementKind::Nothing)
-            }
+            Keyword::Restore => self.served_or("restore", Self::restore),
             Keyword::Enable | Keyword::Disable if self.at_trigger_switch() => self.switch_triggers(),
             _ => Err(self.unexpected()),
         }

@@ -9,6 +9,7 @@ use tds::{Length, SqlType};
 use tsql::SqlError;
 
 use crate::session::Session;
+use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, Response, ResultColumns, StatementDone, command};
 
@@ -68,4 +69,11 @@ pub(crate) async fn show_plan_text(lines: Vec<String>, output: &mut Output) -> R
 /// Sends a notice.
 pub(crate) async fn inform(session: &Session, notice: SqlError, output: &mut Output) {
     output.send(Response::Info(message::message(notice, &session.instance))).await;
+}
+
+/// Sends an error that is not the statement's last. In a TRY block the last one alone is caught, and none is sent.
+pub(crate) async fn complain(session: &Session, error: SqlError, frame: &Frame, output: &mut Output) {
+    if frame.tries == 0 {
+        output.send(Response::Error(message::message(error, &session.instance))).await;
+    }
 }
