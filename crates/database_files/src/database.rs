@@ -416,8 +416,6 @@ fn kind_of(set: &BackupSet) -> &'static str {
 #[cfg(test)]
 mod compressed_tables;
 #[cfg(test)]
-mod large;
-#[cfg(test)]
 mod real_files;
 #[cfg(test)]
 mod remade;

@@ -350,6 +350,8 @@ fn restore(runtime: &Handle, shared: &Arc<Shared>, restoring: &Restoring) -> Res
         let said = made.map_err(|reason| StartError::Restore { database: database.clone(), reason })?;
         log::line(said);
     }
+    // At once: the process may end before the lines would be printed.
+    log::flush();
     Ok(())
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn make_modules(
         let mut left = Vec::new();
         for module in &pending {
             let reason = match module.script.is_empty() {
-                true => Some("its text is encrypted".to_owned()),
+                true => Some("its text is not in the file, or is encrypted".to_owned()),
                 false => refusal(&mut client, &module.script)?,
             };
             if let Some(reason) = reason {

@@ -34,7 +34,9 @@ fn kind(kind: [u8; 2]) -> Option<&'static str> {
 
 fn module(system: &SystemTables, object: &ObjectRow) -> Option<Module> {
     let schema = system.schemas.get(&object.schema)?;
-    let text = system.texts.get(&(object.id, 0)).map(String::as_str).unwrap_or_default();
+    // Procedures have numbers, from 1; the first one is the procedure itself.
+    let text = [0, 1].iter().find_map(|part| system.texts.get(&(object.id, *part)));
+    let text = text.map(String::as_str).unwrap_or_default();
     // The text of an encrypted module is no statement.
     let is_statement = text.to_ascii_lowercase().contains("create");
     Some(Module {

@@ -19,26 +19,28 @@ impl Databases {
         let Some(store) = self.database(name) else { return Ok(()) };
         let engine = store.engine();
         let snapshot = engine.snapshot();
-        let mut definitions: Vec<(String, Value)> = Vec::new();
+        let mut definitions: Vec<(String, String, Value)> = Vec::new();
         for table in snapshot.tables() {
-            if let Ok(definition) = serde_json::from_str(&table.properties) {
-                definitions.push((table.name.to_string(), definition));
+            // Those of modules, types and partitions have a mark before them.
+            let (mark, text) = table.properties.split_at(table.properties.find('{').unwrap_or_default());
+            if let Ok(definition) = serde_json::from_str(text) {
+                definitions.push((table.name.to_string(), mark.to_owned(), definition));
             }
         }
         let mut numbers = Vec::new();
-        definitions.iter().for_each(|(_, definition)| collect(definition, &mut numbers));
+        definitions.iter().for_each(|(_, _, definition)| collect(definition, &mut numbers));
         let shift = match (numbers.iter().min(), numbers.iter().max()) {
             (Some(first), Some(last)) => i64::from(reserve((last - first + 1) as i32)) - first,
             _ => 0,
         };
         let mut transaction = engine.begin();
-        for (key, mut definition) in definitions {
+        for (key, mark, mut definition) in definitions {
             renumber(&mut definition, shift);
             if let Some(database) = definition.get_mut("database") {
                 *database = Value::String(name.to_owned());
             }
             let renamed = renamed(&key, name);
-            transaction.open_table(&key)?.alter(&renamed, &definition.to_string())?;
+            transaction.open_table(&key)?.alter(&renamed, &format!("{mark}{definition}"))?;
         }
         transaction.commit()?;
         Ok(())

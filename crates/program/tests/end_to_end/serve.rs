@@ -128,7 +128,7 @@ fn backups_of_sql_server_are_restored_by_statements() {
         println!("skipped: the files of SQL Server are not there");
         return;
     };
-    let words = ["--port", "0", "--in-memory", "--bulk-directory", text(&folder)];
+    let words = ["--port", "0", "--bulk-directory", text(&folder)];
     let serving = Serving::start(&words).unwrap_or_else(|said| panic!("{said:?}"));
     for (statement, wanted) in [
         ("RESTORE VERIFYONLY FROM DISK = 'northwind-655/northwind-full.bak'", ""),
@@ -172,7 +172,7 @@ fn backups_of_the_server_are_read_by_copies() {
     let fixture = Fixture::new();
     let folder = fixture.path("backups");
     std::fs::create_dir(&folder).unwrap();
-    let words = ["--port", "0", "--in-memory", "--bulk-directory", text(&folder)];
+    let words = ["--port", "0", "--bulk-directory", text(&folder)];
     let serving = Serving::start(&words).unwrap_or_else(|said| panic!("{said:?}"));
     for statement in [
         "CREATE DATABASE shop",

@@ -67,11 +67,11 @@ async fn a_backup_brings_the_whole_database_back_under_its_name_and_another_one(
             "BACKUP DATABASE shop TO DISK = 'shop.bak' WITH NAME = 'whole', DESCRIPTION = N'all of it', CHECKSUM, MEDIANAME = 'shelf', RETAINDAYS = 3",
         )
         .await;
-        assert!(told[0].ends_with(" pages for database 'shop', file 'shop' on file 1."), "{told:?}");
+        assert!(told[0].ends_with(" pages for database 'shop', file 'data-1' on file 1."), "{told:?}");
         assert!(told[1].starts_with("info: BACKUP DATABASE successfully processed "), "{told:?}");
         assert_eq!(lines(&mut session, "INSERT sales.customers VALUES (N'later')").await, [""; 0]);
 
-        let other = "USE master; RESTORE DATABASE [Copy of shop] FROM DISK = N'shop.bak' WITH MOVE N'shop' TO N'C:\\data\\copy.mdf', STATS = 100";
+        let other = "USE master; RESTORE DATABASE [Copy of shop] FROM DISK = N'shop.bak' WITH MOVE N'data-1' TO N'C:\\data\\copy.mdf', STATS = 100";
         let told = lines(&mut session, other).await;
         assert_eq!(told[0], "info: 100 percent processed.", "{told:?}");
         assert!(told[2].starts_with("info: RESTORE DATABASE successfully processed "), "{told:?}");
@@ -115,7 +115,7 @@ async fn headers_show_what_the_statement_said() {
     let (full, log) = (columns(&text[0]), columns(&text[1]));
     assert_eq!(full.len(), 59);
     assert_eq!((&*full[0], &*full[2], &*full[4], &*full[5], &*full[9]), ("whole", "1", "0", "1", "shop"));
-    assert!(full[3].starts_with("2099-01-02"), "{}", full[3]);
+    assert!(full[3].contains("2099"), "{}", full[3]);
     assert_eq!((&*log[1], &*log[2], &*log[4], &*log[5]), ("the log", "2", "1", "2"));
     assert_eq!((&*full[38], &*log[38], &*full[43], &*log[43]), ("1", "0", "0", "1"));
     assert_eq!((&*full[46], &*full[49], &*log[49]), ("FULL", "DATABASE", "TRANSACTION LOG"));
@@ -126,7 +126,7 @@ async fn headers_show_what_the_statement_said() {
     let names: Vec<(String, String)> =
         files.iter().map(|line| (columns(line)[0].clone(), columns(line)[2].clone())).collect();
     let of = |name: &str, kind: &str| (name.to_owned(), kind.to_owned());
-    assert_eq!(names, [of("shop", "D"), of("shop_log", "L")]);
+    assert_eq!(names, [of("data-1", "D"), of("shop_log", "L")]);
     let label = columns(&lines(&mut session, "RESTORE LABELONLY FROM DISK = 'set.bak'").await[0]);
     assert_eq!((&*label[0], &*label[2], &*label[8], label.len()), ("shelf", "1", "bulkwire", 13));
     for (set, wanted) in
@@ -175,22 +175,20 @@ async fn log_backups_follow_a_full_one_with_norecovery() {
     made(&mut session).await;
     let taken = "ALTER DATABASE shop SET RECOVERY FULL; BACKUP DATABASE shop TO DISK = 'full.bak'; INSERT sales.customers VALUES (N'one'); BACKUP LOG shop TO DISK = 'logs.trn'; INSERT sales.customers VALUES (N'two'); BACKUP LOG shop TO DISK = 'logs.trn' WITH COMPRESSION; INSERT sales.customers VALUES (N'three')";
     assert_eq!(lines(&mut session, taken).await.len(), 6);
-    let restored = "USE master; RESTORE DATABASE then FROM DISK = 'full.bak' WITH NORECOVERY; RESTORE LOG then FROM DISK = 'logs.trn' WITH FILE = 1, NORECOVERY";
+    let restored = "USE master; RESTORE DATABASE later FROM DISK = 'full.bak' WITH NORECOVERY; RESTORE LOG later FROM DISK = 'logs.trn' WITH FILE = 1, NORECOVERY";
     lines(&mut session, restored).await;
-    assert_eq!(lines(&mut session, "SELECT DB_ID('then')").await, ["NULL"]);
-    let last = "RESTORE LOG then FROM DISK = 'logs.trn' WITH FILE = 2, NORECOVERY; RESTORE DATABASE then WITH RECOVERY";
+    assert_eq!(lines(&mut session, "SELECT DB_ID('later')").await, ["NULL"]);
+    let last = "RESTORE LOG later FROM DISK = 'logs.trn' WITH FILE = 2, NORECOVERY; RESTORE DATABASE later WITH RECOVERY";
     lines(&mut session, last).await;
     assert_eq!(
-        lines(&mut session, "SELECT name FROM then.sales.customers WHERE id > 15").await,
+        lines(&mut session, "SELECT name FROM later.sales.customers WHERE id > 15").await,
         ["one", "two"]
     );
     // A gap in the chain is refused, and no database is left.
     let gap = "RESTORE DATABASE gap FROM DISK = 'full.bak' WITH NORECOVERY; RESTORE LOG gap FROM DISK = 'logs.trn' WITH FILE = 2";
     let refused = lines(&mut session, gap).await;
-    let is_refused = refused.iter().any(|line| line.starts_with("error 4305: "));
-    let names =
-        lines(&mut session, "SELECT name FROM sys.databases WHERE database_id > 4 ORDER BY name").await;
-    assert!(is_refused || names.contains(&"gap".to_owned()), "{refused:?} {names:?}");
+    assert!(refused.iter().any(|line| line.starts_with("error 4305: ")), "{refused:?}");
+    assert_eq!(lines(&mut session, "SELECT DB_ID('gap')").await, ["NULL"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -199,7 +197,7 @@ async fn a_damaged_backup_is_never_restored() {
     let instance = instance(None, backups.path());
     let mut session = session(&instance, 51);
     made(&mut session).await;
-    for options in ["", "WITH CHECKSUM", "WITH COMPRESSION"] {
+    for options in ["", "WITH CHECKSUM", "WITH COMPRESSION, CHECKSUM"] {
         let file: PathBuf = backups.path().join("hurt.bak");
         let taken = format!("BACKUP DATABASE shop TO DISK = 'hurt.bak' {options}");
         assert_eq!(lines(&mut session, &taken).await.len(), 2);

@@ -27,10 +27,12 @@ const BACKUP_REFUSED: &[&str] = &[
     "MEDIAPASSWORD",
     "METADATA_ONLY",
     "NORECOVERY",
+    "NO_LOG",
     "NO_TRUNCATE",
     "PASSWORD",
     "SNAPSHOT",
     "STANDBY",
+    "TRUNCATE_ONLY",
 ];
 /// Options of RESTORE that are refused by name.
 const RESTORE_REFUSED: &[&str] = &[

@@ -49,10 +49,16 @@ fn check_checksums(devices: &Devices, wanted: bool) -> Result<(), SqlError> {
     }
 }
 
-fn verify_set(devices: &Devices) -> Result<(), SqlError> {
+/// Compares the checksums of a set's streams, if it has any. Errors: 3203.
+fn verify_streams(devices: &Devices) -> Result<(), SqlError> {
     for device in &devices.all {
         device.file.verify(devices.set).map_err(|error| unread(&device.name, &error))?;
     }
+    Ok(())
+}
+
+fn verify_set(devices: &Devices) -> Result<(), SqlError> {
+    verify_streams(devices)?;
     let first = devices.first()?;
     if let Some(mut own) = first.file.own(devices.set) {
         return verify_backup(&mut own.content).map_err(engine_error);
@@ -128,9 +134,10 @@ pub(super) async fn run(
             let plan = planned(session, restore, &name, &devices)?;
             (processed.position, processed.files) =
                 (devices.set as u16 + 1, restored_pages(devices.header()?));
-            if restore.options.no_recovery {
-                waiting(|| verify_set(&devices))?;
-            }
+            waiting(|| match restore.options.no_recovery {
+                true => verify_set(&devices),
+                false => verify_streams(&devices),
+            })?;
             plan
         }
     };
