@@ -525,7 +525,14 @@ impl Options {
         };
         let (name, fingerprint) = source::identity(data)?;
         let sources = vec![SourceIdentity { name, fingerprint }];
-        Ok(Some(LoadIdentity { load_id, target: target.clone(), mode, sources, command: String::new() }))
+        Ok(Some(LoadIdentity {
+            load_id,
+            target: target.clone(),
+            mode,
+            sources,
+            command: String::new(),
+            is_named: true,
+        }))
     }
 
     /// Returns the identity of a job in the ledger, if it has a name.
@@ -533,7 +540,14 @@ impl Options {
         let load_id = self.load_id.clone()?;
         let mode = way.mode.word().to_owned();
         let sources = vec![SourceIdentity { name: "tasks".to_owned(), fingerprint: String::new() }];
-        Some(LoadIdentity { load_id, target: target.clone(), mode, sources, command: String::new() })
+        Some(LoadIdentity {
+            load_id,
+            target: target.clone(),
+            mode,
+            sources,
+            command: String::new(),
+            is_named: true,
+        })
     }
 
     fn truncates(&self) -> bool {

@@ -105,9 +105,7 @@ pub(crate) fn identity(data: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
     let fingerprint = fingerprint
         .map_err(|error| failure::named(data.py(), "SourceError", format!("{location}: {error}")))?;
     let name = match &location {
-        Location::Path(path) => {
-            std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
-        }
+        Location::Path(path) => formats::true_name(path),
         other => other.to_string(),
     };
     Ok((name, fingerprint.unwrap_or_default()))

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -182,12 +183,9 @@ impl FileSource {
                 }
             }
         }
-        let name = match self.files.as_slice() {
-            [OneFile { location: Location::Path(path), .. }] => {
-                std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
-            }
-            _ => self.name(),
-        };
+        // A folder and a pattern have their own name, whatever files they hold today.
+        let is_local = self.files.iter().all(|file| matches!(file.location, Location::Path(_)));
+        let name = if is_local { formats::true_name(Path::new(&self.name)) } else { self.name.clone() };
         Ok(Repeat::InOrder(SourceIdentity { name, fingerprint: prints.join("; ") }))
     }
 

@@ -19,7 +19,7 @@ pub fn of_copy(error: &CopyError) -> Option<&'static str> {
     match error {
         CopyError::Client { source, .. } => of_load(source, false, false),
         CopyError::Unfit { error, .. } => of_load(error, false, false),
-        CopyError::Statement { error, .. } => of_load(error, false, false),
+        CopyError::Statement { error, .. } => of_load(error, false, true),
         CopyError::Load { error, .. } => of_load(&error.source, false, false),
         CopyError::Format(error) => of_file(error),
         _ => None,

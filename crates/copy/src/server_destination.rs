@@ -188,13 +188,20 @@ impl ServerDestination {
         self.client()?;
         let target = self.run(&mut |client| client.full_name(&table));
         let target = target.map_err(|error| CopyError::client(&name, error))?;
+        let is_named = resume.load_id.is_some();
         let load_id = resume.load_id.clone().unwrap_or_else(|| default_load_id(&target, &identity));
         let mode = match way.strategy {
             load::Strategy::Auto => way.mode.word().to_owned(),
             strategy => format!("{} by {strategy}", way.mode.word()),
         };
-        let identity =
-            LoadIdentity { load_id, target, mode, sources: vec![identity], command: resume.command };
+        let identity = LoadIdentity {
+            load_id,
+            target,
+            mode,
+            sources: vec![identity],
+            command: resume.command,
+            is_named,
+        };
         let place = LedgerPlace::beside(&table, &resume.ledger_schema);
         let opened = self.run(&mut |client| Ledger::open(client, place.clone(), identity.clone()));
         opened.map(Some).map_err(|error| CopyError::client(&name, error))

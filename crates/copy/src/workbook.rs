@@ -479,8 +479,7 @@ impl Source for SheetSource {
         let location = Location::Path(self.path.clone().into());
         let print =
             formats::fingerprint(&location).map_err(|error| CopyError::endpoint(&self.path, error))?;
-        let path = std::path::absolute(&self.path)
-            .map_or_else(|_| self.path.clone(), |path| path.display().to_string());
+        let path = formats::true_name(Path::new(&self.path));
         let sheet = self.sheet()?;
         Ok(Repeat::InOrder(SourceIdentity {
             name: format!("{path}#{}", sheet.name),

@@ -88,7 +88,7 @@ pub use parquet::{ParquetCompression, ParquetOptions};
 pub use partitioned_files::PartitionedFiles;
 pub use row_lines::RowLines;
 pub use row_positions::RowPositions;
-pub use same_file::is_same_file;
+pub use same_file::{is_same_file, true_name};
 pub use sniff::{Sniffed, sniff};
 pub use split_files::{SplitFiles, part_name};
 pub use unfinished::remove_unfinished;

@@ -164,6 +164,14 @@ pub enum Error {
         /// The first difference between the two loads.
         difference: String,
     },
+    /// An unfinished load of another name has committed rows of the same data into the same table.
+    #[error(
+        "load \"{load_id}\" has committed rows of the same data and is not finished; continue it (--load-id with that name), forget it (bulkwire loads forget), or give this one a name (--load-id)"
+    )]
+    UnfinishedTwin {
+        /// The other load's name.
+        load_id: String,
+    },
     /// The table of a load that is to be continued, or is done, is not the one that it began with.
     #[error(
         "{table} is not the table that load \"{load_id}\" began with: {what}; forget the load (bulkwire loads forget), or give this one another name (--load-id)"

@@ -11,6 +11,7 @@ use tds::{Isolation, Value};
 use super::{
     ledger_place::{LedgerPlace, LoadState, state},
     ledger_target::LedgerTarget,
+    ledger_twin,
     ledger_value::{READING, first_row, first_row_of, number, text},
     ranges::RowRanges,
 };
@@ -40,6 +41,8 @@ pub struct LoadIdentity {
     pub sources: Vec<SourceIdentity>,
     /// The command that continues the load, as the program that began it words it; empty if nothing does.
     pub command: String,
+    /// A person chose the load's name, and so may load the same data once more under another one.
+    pub is_named: bool,
 }
 
 /// A source, as the next run recognises it.
@@ -87,6 +90,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`Error::LedgerMismatch`] if the load of this name is not done and has another target, mode or source.
+    /// [`Error::UnfinishedTwin`] if a load of another name has committed rows of the same data and is not done.
     /// [`Error::TargetChanged`] if it is done and the table of its target's name is another one.
     /// [`Error::LedgerDamaged`] if the ledger contradicts itself.
     pub fn open(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
@@ -327,7 +331,7 @@ impl Ledger {
         let (load_id, mode, command) = ("l".to_owned(), "append".to_owned(), String::new());
         Self {
             place: LedgerPlace::current("dbo"),
-            identity: LoadIdentity { load_id, target, mode, sources: Vec::new(), command },
+            identity: LoadIdentity { load_id, target, mode, sources: Vec::new(), command, is_named: true },
             epoch: 1,
             state: LoadState::Loading,
             rows: 0,
@@ -349,7 +353,7 @@ impl Ledger {
 
     /// Enters the load, or finds the one of its name: one request.
     fn enter(client: &mut Client, place: &LedgerPlace, identity: &LoadIdentity) -> Result<Entered, Error> {
-        let LoadIdentity { load_id, target, mode, sources, command } = identity;
+        let LoadIdentity { load_id, target, mode, sources, command, .. } = identity;
         let id = literal(load_id);
         let (loads, load_sources) = (place.loads(), place.load_sources());
         let values = sources.iter().enumerate().map(|(number, SourceIdentity { name, fingerprint })| {
@@ -364,28 +368,35 @@ impl Ledger {
             );
         }
         let tables = client.query_values(&format!(
-            "{create}DECLARE @new int = 0;\n\
+            "{create}DECLARE @new int = 0, @twin nvarchar(128) = NULL;\n{twin}\
              BEGIN TRY BEGIN TRANSACTION;\n\
              INSERT INTO {loads} (load_id, epoch, target, mode, is_done, row_count, started, command, target_object, \
              chunk_count, chunk_rows) \
              SELECT {id}, 1, {target}, {mode}, 0, 0, SYSUTCDATETIME(), {command}, OBJECT_ID({object}), 0, 0 \
-             WHERE NOT EXISTS (SELECT 1 FROM {loads} WITH (UPDLOCK, HOLDLOCK) WHERE load_id = {id});\n\
+             WHERE @twin IS NULL AND NOT EXISTS (SELECT 1 FROM {loads} WITH (UPDLOCK, HOLDLOCK) WHERE load_id = {id});\n\
              SET @new = @@ROWCOUNT;\n\
              IF @new = 1 BEGIN {insert_sources} END;\n\
              COMMIT TRANSACTION; END TRY \
              BEGIN CATCH IF XACT_STATE() <> 0 ROLLBACK TRANSACTION; THROW; END CATCH;\n\
              SELECT @new AS new, target, mode, is_done, target_object, OBJECT_ID({object}) AS object_now, target_rows \
              FROM {loads} WHERE load_id = {id};\n\
-             SELECT name, fingerprint FROM {load_sources} WHERE load_id = {id} ORDER BY source",
+             SELECT name, fingerprint FROM {load_sources} WHERE load_id = {id} ORDER BY source;\n\
+             SELECT @twin AS twin",
+            twin = ledger_twin::statement(place, identity),
             create = place.create_statements(),
             target = literal(&target.to_string()),
             object = target.object_literal(),
             mode = literal(mode),
             command = literal(command),
         ))?;
-        let [loads, sources] = tables.as_slice() else {
+        let [loads, sources, twin] = tables.as_slice() else {
             return Err(Error::unexpected(READING, "other results than were asked for"));
         };
+        if let (true, Some([twin @ Value::String(_)])) =
+            (loads.rows.is_empty(), twin.rows.first().map(Vec::as_slice))
+        {
+            return Err(Error::UnfinishedTwin { load_id: text(twin)? });
+        }
         let Some([Value::Int(new), target, mode, done, began_with, now, rows]) =
             loads.rows.first().map(Vec::as_slice)
         else {

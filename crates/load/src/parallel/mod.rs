@@ -21,6 +21,7 @@ mod lane_reader;
 mod ledger;
 mod ledger_place;
 mod ledger_target;
+mod ledger_twin;
 mod ledger_value;
 mod line;
 mod open_chunk;

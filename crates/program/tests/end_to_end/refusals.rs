@@ -57,6 +57,19 @@ fn a_server_error_keeps_its_number_and_earlier_batches() {
 }
 
 #[test]
+fn a_copy_whose_table_is_made_by_somebody_else_says_so() {
+    let fixture = Fixture::new();
+    // The name is free for a table until it is made, as it is for the later one of two copies.
+    fixture.sql("CREATE PROCEDURE taken AS SELECT 1");
+    fixture.file("t.csv", "n\n1\n");
+    let ran = fixture.run(&["copy", "t.csv", "mssql:taken", "--quiet"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    for expected in ["Msg 2714", "another load has just made it"] {
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn ragged_and_cut_off_files_load_nothing() {
     let fixture = Fixture::new();
     fixture.sql("CREATE TABLE t (a int NULL, b int NULL)");

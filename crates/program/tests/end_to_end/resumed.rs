@@ -448,6 +448,39 @@ fn a_load_does_not_go_on_in_another_table() {
     fixture.ok(&["load", "early", "t.csv", "--resume"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_load_goes_on_however_its_file_is_named() {
+    let fixture = fixture();
+    std::os::unix::fs::symlink(fixture.path("t.csv"), fixture.path("latest.csv")).unwrap();
+    fs::create_dir(fixture.path("in")).unwrap();
+    for (table, spelled) in [("linked", "latest.csv"), ("dotted", "in/../t.csv")] {
+        let mut words = half_loaded(&fixture, table, &[]);
+        words[2] = spelled.to_owned();
+        let ran = again(&fixture, &words);
+        assert_eq!(ran.code, 0, "{table}: {}", ran.stderr);
+        let whole = format!("SELECT COUNT(*), COUNT(DISTINCT n) FROM {table}");
+        assert_eq!(fixture.rows(&whole), format!("{ROWS},{ROWS}\n"), "{table}");
+        words[2] = "t.csv".to_owned();
+        assert!(again(&fixture, &words).stderr.contains("is done already"), "{table}");
+    }
+    // A copy of the file holds the same rows, of which some are in the table.
+    let words = half_loaded(&fixture, "twin", &[]);
+    fs::copy(fixture.path("t.csv"), fixture.path("copied.csv")).unwrap();
+    let mut copied = words.clone();
+    copied[2] = "copied.csv".to_owned();
+    let ran = again(&fixture, &copied);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("has committed rows of the same data"), "{}", ran.stderr);
+    assert_eq!(again(&fixture, &words).code, 0);
+    let whole = "SELECT COUNT(*), COUNT(DISTINCT n) FROM twin";
+    assert_eq!(fixture.rows(whole), format!("{ROWS},{ROWS}\n"));
+    // A finished load and a name of one's own are no hindrance.
+    copied.extend(["--load-id".to_owned(), "once more".to_owned()]);
+    assert_eq!(again(&fixture, &copied).code, 0);
+    assert_eq!(fixture.rows(whole), format!("{},{ROWS}\n", 2 * ROWS));
+}
+
 #[test]
 fn a_finished_load_is_not_done_in_another_table_or_with_another_file() {
     let fixture = fixture();

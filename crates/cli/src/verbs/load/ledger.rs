@@ -51,6 +51,7 @@ pub fn open(
         mode: copy::way_words(way),
         sources: identities,
         command: command.unwrap_or_default(),
+        is_named: asked.load_id.is_some(),
     };
     let place = LedgerPlace::beside(table, &asked.ledger_schema);
     let opened = beginning.run(client, &mut |client| Ledger::open(client, place.clone(), identity.clone()));
@@ -71,12 +72,10 @@ fn default_load_id(target: &TableName, sources: &[SourceIdentity]) -> String {
     format!("{kept}... {checksum:08x}")
 }
 
-/// Returns a file's name from the root, so that it is the same from every folder.
+/// Returns the name by which a source is recognised.
 fn full_name(source: &Source) -> String {
     match &source.location {
-        Location::Path(path) => {
-            std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
-        }
+        Location::Path(path) => formats::true_name(path),
         _ => source.name.clone(),
     }
 }
