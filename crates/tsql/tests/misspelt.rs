@@ -10,6 +10,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
 
 use bulkwire_tsql::lexer::{Token, TokenKind, tokenize};
 use bulkwire_tsql::parse_batch;
@@ -148,21 +150,28 @@ fn allowed(kind: &str, token: &str) -> bool {
     ALLOWED.iter().any(|(of, known, _)| *of == kind && known.eq_ignore_ascii_case(token))
 }
 
-#[test]
-fn what_is_misspelt_is_refused() {
-    let all = std::env::var("MISSPELT").is_ok_and(|value| value == "all");
-    let mut found: BTreeMap<(&str, String), (usize, String)> = BTreeMap::new();
-    let (mut seed, mut looked) = (7_u64, 0);
-    for batch in batches() {
-        let tokens = tokenize(&batch, true).unwrap();
-        let mut original = None;
+/// A batch with its tokens, and how it was understood once that has been asked for.
+struct Looked {
+    batch: String,
+    tokens: Vec<Token>,
+    original: OnceLock<String>,
+}
+
+/// A change of a token: the number of its batch, its own number, and what is done to it.
+type Change = (usize, usize, &'static str);
+
+/// The changes that are looked at, the same each time.
+fn changes(batches: &[Looked], all: bool) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut seed = 7_u64;
+    for (number, Looked { batch, tokens, .. }) in batches.iter().enumerate() {
         for (at, token) in tokens.iter().enumerate() {
             let text = &batch[token.start..token.end];
             // The statement up to here names what is not looked up.
             let before = &batch[..token.start];
-            let untraced = UNTRACED
-                .iter()
-                .any(|head| before.to_uppercase().rfind(head).is_some_and(|at| before.len() - at < 40));
+            let near = before[before.floor_char_boundary(before.len().saturating_sub(60))..].to_uppercase();
+            let untraced =
+                UNTRACED.iter().any(|head| near.rfind(head).is_some_and(|at| near.len() - at < 40));
             if untraced {
                 continue;
             }
@@ -171,39 +180,81 @@ fn what_is_misspelt_is_refused() {
                 seed ^= seed << 13;
                 seed ^= seed >> 7;
                 seed ^= seed << 17;
-                if !(all || seed % PART == 0) || allowed(kind, text) {
-                    continue;
-                }
-                let other = match (kind, tokens.get(at + 1)) {
-                    ("replaced", _) if matches!(token.kind, TokenKind::Word(_)) => {
-                        with(&batch, token, token, NOBODYS)
-                    }
-                    ("left out", _) => with(&batch, token, token, ""),
-                    ("doubled", _) => with(&batch, token, token, &format!("{text} {text}")),
-                    ("swapped", Some(next)) if next.kind != token.kind => {
-                        let next_text = &batch[next.start..next.end];
-                        with(&batch, token, next, &format!("{next_text} {text}"))
-                    }
-                    _ => continue,
-                };
-                looked += 1;
-                let Some(tree) = understood(&other) else { continue };
-                let swallowed = if kind == "replaced" {
-                    !tree.to_lowercase().contains(&NOBODYS.to_lowercase())
-                } else {
-                    tree == *original.get_or_insert_with(|| understood(&batch).unwrap())
-                };
-                if swallowed {
-                    let entry = found.entry((kind, text.to_uppercase())).or_insert((0, other));
-                    entry.0 += 1;
+                if (all || seed % PART == 0) && !allowed(kind, text) {
+                    changes.push((number, at, kind));
                 }
             }
         }
     }
+    changes
+}
+
+/// Returns the changed batch; None if the change is none.
+fn changed(looked: &Looked, at: usize, kind: &str) -> Option<String> {
+    let Looked { batch, tokens, .. } = looked;
+    let token = &tokens[at];
+    let text = &batch[token.start..token.end];
+    Some(match (kind, tokens.get(at + 1)) {
+        ("replaced", _) if matches!(token.kind, TokenKind::Word(_)) => with(batch, token, token, NOBODYS),
+        ("left out", _) => with(batch, token, token, ""),
+        ("doubled", _) => with(batch, token, token, &format!("{text} {text}")),
+        ("swapped", Some(next)) if next.kind != token.kind => {
+            with(batch, token, next, &format!("{} {text}", &batch[next.start..next.end]))
+        }
+        _ => return None,
+    })
+}
+
+/// Returns true if a changed batch is understood as if nothing had been changed.
+fn is_swallowed(looked: &Looked, other: &str, kind: &str) -> bool {
+    let Some(tree) = understood(other) else { return false };
+    match kind {
+        "replaced" => !tree.to_lowercase().contains(&NOBODYS.to_lowercase()),
+        _ => tree == *looked.original.get_or_init(|| understood(&looked.batch).unwrap()),
+    }
+}
+
+/// What was swallowed, by the change and the token: how often, and an example.
+type Found = BTreeMap<(&'static str, String), (usize, String)>;
+
+#[test]
+fn what_is_misspelt_is_refused() {
+    let all = std::env::var("MISSPELT").is_ok_and(|value| value == "all");
+    let batches: Vec<Looked> = batches()
+        .into_iter()
+        .map(|batch| {
+            let tokens = tokenize(&batch, true).unwrap();
+            Looked { batch, tokens, original: OnceLock::new() }
+        })
+        .collect();
+    let changes = changes(&batches, all);
+    let (next, looked) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let found = Mutex::new(Found::new());
+    let work = || {
+        while let Some((number, at, kind)) = changes.get(next.fetch_add(1, Relaxed)) {
+            let of = &batches[*number];
+            let Some(other) = changed(of, *at, kind) else { continue };
+            looked.fetch_add(1, Relaxed);
+            if is_swallowed(of, &other, kind) {
+                let token = &of.tokens[*at];
+                let text = of.batch[token.start..token.end].to_uppercase();
+                found.lock().unwrap().entry((*kind, text)).or_insert((0, other)).0 += 1;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let looked = looked.into_inner();
     assert!(looked > 1000, "{looked} looked at");
     let list: Vec<String> = found
+        .into_inner()
+        .unwrap()
         .iter()
         .map(|((kind, token), (count, batch))| format!("{kind} {token} ({count}): {batch}"))
         .collect();
     assert!(list.is_empty(), "{} of {looked}:\n{}", list.len(), list.join("\n"));
+    println!("{looked} changes looked at");
 }
