@@ -7,6 +7,7 @@ use databases::catalogue::{
     DatabaseEntry, Directory, Module, Partitions, TableDefinition, UserType, same_name,
 };
 use databases::instance::application_locks::LockView;
+use databases::instance::configuration::Configuration;
 use databases::instance::counts::Counts;
 use databases::instance::kept_texts::KeptText;
 use databases::instance::loads::FinishedLoad;
@@ -92,8 +93,8 @@ pub struct Facts {
     pub sessions: Box<dyn Fn() -> Vec<OpenSession> + Send + Sync>,
     /// Application locks as the session sees them; None outside of a session.
     pub application_locks: Option<LockView>,
-    /// `max degree of parallelism`.
-    pub max_dop: u16,
+    /// The server's options.
+    pub configuration: Arc<Configuration>,
     /// The texts whose parsed form is kept.
     pub kept_texts: Box<dyn Fn() -> Vec<KeptText> + Send + Sync>,
     /// Loads that ended last.
@@ -178,7 +179,7 @@ impl Facts {
             spid: 51,
             sessions: Box::new(Vec::new),
             application_locks: None,
-            max_dop: 0,
+            configuration: Arc::default(),
             kept_texts: Box::new(Vec::new),
             loads: Box::new(Vec::new),
             waits: Box::new(Vec::new),

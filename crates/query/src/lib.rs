@@ -52,8 +52,8 @@ pub use value::{datum, language, system_types, types};
 pub use arithmetic::is_finite;
 pub use bind::refuse_order;
 pub use bind::{
-    Binder, BoundQuery, BoundTable, Environment, InlineFunction, JoinedRows, OutputColumn, ScalarFunction,
-    Scope, ScopeColumn, ViewQuery, without_empty_text,
+    Binder, BoundQuery, BoundTable, Environment, InlineFunction, JoinedRows, OutputColumn, RowAtHand,
+    RowSequences, ScalarFunction, Scope, ScopeColumn, ViewQuery, without_empty_text,
 };
 /// A bound expression, as the execution engine computes it.
 pub use datafusion::logical_expr::Expr as BoundExpr;

@@ -52,6 +52,8 @@ pub struct CursorDeclaration {
     pub updatable: Option<Vec<String>>,
     /// STATIC, INSENSITIVE or KEYSET: its number of rows is known when it is opened.
     pub counted: bool,
+    /// TYPE_WARNING of a KEYSET or DYNAMIC cursor, which is another one here.
+    pub warns: bool,
     /// The query.
     pub query: Query,
 }

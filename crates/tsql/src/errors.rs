@@ -194,6 +194,8 @@ messages! {
     GOTO_INTO_TRY [0]: 1026, 15, 1, "GOTO cannot be used to jump into a TRY or CATCH scope.";
     /// A number of more than 38 digits.
     NUMBER_OUT_OF_RANGE [1]: 1007, 15, 1, "The number '{:.128}' is out of the range for numeric representation (maximum precision 38).";
+    /// A call that has begun or ended transactions of its caller's.
+    UNBALANCED [2]: 266, 16, 2, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = {}, current count = {}.";
     /// An undeclared table variable.
     UNDECLARED_TABLE [1]: 1087, 15, 2, "Must declare the table variable \"{}\".";
     /// The session was chosen as the deadlock victim.

@@ -101,6 +101,8 @@ pub enum Expr {
         value: Box<Expr>,
         /// Target type.
         sql_type: SqlType,
+        /// The type was written without its size, precision or scale.
+        bare: bool,
         /// Style of CONVERT.
         style: Option<Box<Expr>>,
         /// TRY_: NULL instead of an error.
@@ -293,8 +295,8 @@ impl Expr {
                     .collect(),
                 otherwise: otherwise.map(inner),
             },
-            Expr::Cast { value, sql_type, style, lenient } => {
-                Expr::Cast { value: inner(value), sql_type, style, lenient }
+            Expr::Cast { value, sql_type, bare, style, lenient } => {
+                Expr::Cast { value: inner(value), sql_type, bare, style, lenient }
             }
             Expr::Function(mut call) => {
                 call.arguments =

@@ -27,8 +27,8 @@ pub mod user_type;
 
 pub use names::{ObjectName, same_name};
 pub use parser::{
-    parse_batch, parse_batch_on, parse_declarations, parse_expression, parse_object_name,
-    parse_object_name_on,
+    UndeclaredVariable, parse_batch, parse_batch_and_variables, parse_batch_on, parse_declarations,
+    parse_expression, parse_object_name, parse_object_name_on,
 };
 pub use sql_error::SqlError;
 

@@ -153,6 +153,10 @@ const SHOWN: &[(&str, &str)] = &[
         "NUMBER_OUT_OF_RANGE",
         "Msg 1007, Level 15, State 1: The number 'w1' is out of the range for numeric representation (maximum precision 38).",
     ),
+    (
+        "UNBALANCED",
+        "Msg 266, Level 16, State 2: Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = w1, current count = w2.",
+    ),
     ("UNDECLARED_TABLE", "Msg 1087, Level 15, State 2: Must declare the table variable \"w1\"."),
     (
         "DEADLOCK",

@@ -65,9 +65,10 @@ fn spelled(expr: &Expr) -> Option<String> {
             let not = if *negated { "NOT " } else { "" };
             format!("{not}{} like {}", spelled(value)?, spelled(pattern)?)
         }
-        Expr::Cast { value, sql_type, style, lenient: false } => {
+        Expr::Cast { value, sql_type, bare, style, lenient: false } => {
             let text = sql_type.to_string();
             let sql_type = match text.split_once('(') {
+                Some((name, _)) if *bare => format!("[{name}]"),
                 Some((name, rest)) => format!("[{name}]({}", rest.replace(' ', "")),
                 None => format!("[{text}]"),
             };

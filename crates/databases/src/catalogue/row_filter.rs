@@ -225,7 +225,7 @@ fn constant_of(expr: &Expr) -> Option<(Datum, SqlType)> {
             _ => None,
         },
         Expr::Unary(UnaryOperator::Plus, inner) => constant_of(inner),
-        Expr::Cast { value, sql_type, style, lenient: false } => {
+        Expr::Cast { value, sql_type, style, lenient: false, .. } => {
             let style = match style.as_deref().map(constant_of) {
                 None => 0,
                 Some(Some((Datum::Text(digits), _))) => digits.parse().ok()?,

@@ -62,6 +62,9 @@ pub struct TableDefinition {
     /// LOCK_ESCALATION, as declared.
     #[serde(default, skip_serializing_if = "LockEscalation::is_default")]
     pub lock_escalation: LockEscalation,
+    /// Bulk loads lock the table as with TABLOCK (sp_tableoption).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lock_on_bulk_load: bool,
     /// Extended properties of the table, its columns, constraints and indexes (sp_addextendedproperty).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extended_properties: Vec<ExtendedProperty>,

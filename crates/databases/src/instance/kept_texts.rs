@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::Statement;
-use tsql::parse_batch_on;
+use tsql::{UndeclaredVariable, parse_batch_and_variables};
 
 /// Texts in each of the two generations.
 const TEXTS_MAX: usize = 256;
@@ -20,6 +20,8 @@ const TEXT_BYTES_MAX: usize = 8 << 10;
 pub struct Parsed {
     /// Statements of the text, in order.
     pub statements: Vec<Statement>,
+    /// Variables that the text uses and does not declare before.
+    pub undeclared: Vec<UndeclaredVariable>,
     /// Tables of the statements, if all of them are light; decided when it is first asked.
     light_tables: OnceLock<Option<Vec<ObjectName>>>,
 }
@@ -92,8 +94,8 @@ impl StatementCache {
 }
 
 fn parsed(server: &str, text: &str, quoted_identifier: bool) -> Result<Arc<Parsed>, SqlError> {
-    let statements = parse_batch_on(server, text, quoted_identifier)?;
-    Ok(Arc::new(Parsed { statements, light_tables: OnceLock::new() }))
+    let (statements, undeclared) = parse_batch_and_variables(server, text, quoted_identifier)?;
+    Ok(Arc::new(Parsed { statements, undeclared, light_tables: OnceLock::new() }))
 }
 
 impl Generations {

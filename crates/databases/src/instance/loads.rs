@@ -1,9 +1,10 @@
 //! Recent loads: number of tasks, logging, and reasons (`sys.dm_bulkwire_loads`).
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use parking_lot::Mutex;
-use query::{SerialReason, facts};
+use query::SerialReason;
 
 use crate::catalogue::TableDefinition;
 use crate::storage::LoadLogging;
@@ -104,6 +105,8 @@ pub struct LoadClock {
     pub command: &'static str,
     /// Ticks of 100 ns since 0001-01-01 UTC when it began.
     pub began: i64,
+    /// The same moment for its duration, which no change of the clock alters.
+    pub since: Instant,
 }
 
 impl LoadClock {
@@ -117,7 +120,7 @@ impl LoadClock {
             table: table.qualified_name(),
             command: self.command,
             began: self.began,
-            took: facts::now() - self.began,
+            took: i64::try_from(self.since.elapsed().as_nanos() / 100).unwrap_or(i64::MAX),
             writing,
         }
     }

@@ -1,6 +1,7 @@
 //! State that all sessions share: the store, the engine, the catalogue's cache, counters.
 
 pub mod application_locks;
+pub mod configuration;
 pub mod counts;
 pub mod identities;
 pub mod isolation_level;
@@ -15,7 +16,7 @@ pub mod sequences;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use query::Engine;
@@ -29,6 +30,7 @@ use crate::catalogue::{
 };
 use crate::file_access::FileAccess;
 use crate::instance::application_locks::ApplicationLocks;
+use crate::instance::configuration::Configuration;
 use crate::instance::counts::Counts;
 use crate::instance::kept_texts::StatementCache;
 use crate::instance::loads::RecentLoads;
@@ -71,7 +73,7 @@ pub struct Instance {
     pub statements: StatementCache,
     application_locks: Arc<ApplicationLocks>,
     files: FileAccess,
-    max_dop: AtomicU16,
+    configuration: Arc<Configuration>,
     loads: RecentLoads,
     /// Waits that belong to no database.
     waits: Waits,
@@ -108,7 +110,7 @@ impl Instance {
             sessions: Sessions::default(),
             statements: StatementCache::default(),
             files: FileAccess::default(),
-            max_dop: AtomicU16::new(0),
+            configuration: Arc::default(),
             loads: RecentLoads::default(),
             waits: Waits::default(),
             counts: Arc::default(),
@@ -199,14 +201,9 @@ impl Instance {
         &self.loads
     }
 
-    /// Returns `max degree of parallelism`; 0: as many as there are processors.
-    pub fn max_dop(&self) -> u16 {
-        self.max_dop.load(Ordering::Relaxed)
-    }
-
-    /// Sets it, for as long as the server runs.
-    pub fn set_max_dop(&self, limit: u16) {
-        self.max_dop.store(limit, Ordering::Relaxed);
+    /// Returns the server's options.
+    pub fn configuration(&self) -> &Arc<Configuration> {
+        &self.configuration
     }
 
     /// Returns true if a commit waits for files.

@@ -115,6 +115,13 @@ impl Frame {
         self.variables.get(&name.to_lowercase()).cloned()
     }
 
+    /// Returns true if a variable or a table of that name, in lower case, is declared.
+    pub fn has_declared(&self, key: &str) -> bool {
+        self.variables.contains_key(key)
+            || self.tables.iter().any(|(name, _)| name.to_lowercase() == key)
+            || self.cursor_variables.iter().any(|name| name == key)
+    }
+
     pub fn declare(&mut self, name: &str, sql_type: SqlType, value: Datum) {
         self.variables.insert(name.to_lowercase(), (value, sql_type));
     }

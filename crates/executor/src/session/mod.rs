@@ -89,6 +89,8 @@ pub(crate) struct LastStatement {
     pub error: i32,
     pub identity: Option<i64>,
     pub(crate) scope_identity: Option<i64>,
+    /// XACT_ABORT at the end of the procedure or text that ended last.
+    pub(crate) scope_aborts: bool,
     pub(crate) fetch_status: i64,
     pub(crate) cursor_rows: i64,
 }

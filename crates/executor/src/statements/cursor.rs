@@ -12,6 +12,7 @@ use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{Response, ResultColumns, command};
 use crate::statements::dml::positioned;
+use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 use crate::statements::interpreter::transaction;
 
@@ -78,6 +79,10 @@ pub async fn run(
             session.last.cursor_rows = rows.map_or(-1, |rows| i64::try_from(rows).unwrap_or(i64::MAX));
             let cursor = cursor_named(session, name, frame)?;
             (cursor.open, cursor.positions) = (Some(opened), positions);
+            if declaration.warns {
+                let text = "The created cursor is not of the requested type.";
+                answer::inform(session, SqlError::new(16956, 10, 1, text), output).await;
+            }
         }
         CursorStatement::Fetch { cursor, direction, into } => {
             return fetch_rows(session, cursor, direction, into.as_deref(), frame, output).await;

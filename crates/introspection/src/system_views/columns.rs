@@ -33,6 +33,7 @@ macro_rules! column_shape {
 }
 
 const COLUMNS: &str = column_shape!();
+const MASKED: &str = column_shape!("masking_function nvarchar(4000)\n");
 const COMPUTED: &str =
     column_shape!("definition text\nuses_database_collation bit! = 1\nis_persisted bit! = 0\n");
 const IDENTITY: &str = column_shape!(
@@ -52,7 +53,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("system_columns", COLUMNS, of_system_views),
     Entry::new("computed_columns", COMPUTED, |context, view| of_tables(context, view, Kept::Computed)),
     Entry::new("identity_columns", IDENTITY, |context, view| of_tables(context, view, Kept::Identity)),
-    Entry::empty("masked_columns", COLUMNS),
+    Entry::empty("masked_columns", MASKED),
 ];
 
 #[derive(Clone, Copy, PartialEq)]

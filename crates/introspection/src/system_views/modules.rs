@@ -221,6 +221,7 @@ pub fn as_tables(modules: &[Arc<Module>], wanted: impl Fn(ModuleKind) -> bool) -
             file_groups: Default::default(),
             partitioning: None,
             lock_escalation: Default::default(),
+            lock_on_bulk_load: false,
             extended_properties: Vec::new(),
             triggers: definition.triggers.clone(),
         })

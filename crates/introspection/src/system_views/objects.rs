@@ -8,7 +8,7 @@ use crate::system_views::modules;
 use crate::system_views::system_objects;
 use crate::system_views::triggers;
 use crate::system_views::user_types;
-use crate::view::{View, int, kind, moment, text};
+use crate::view::{View, bit, int, kind, moment, text};
 
 /// The columns that all views of objects begin with.
 macro_rules! object_shape {
@@ -187,6 +187,7 @@ fn tables(context: &Context<'_>, view: &mut View) {
         let names = (table.name.as_str(), table.object_id, 0);
         view.add(object(context, &table, names, ("U", "USER_TABLE")));
         view.set("max_column_id_used", int(table.next_column_id() - 1));
+        view.set("lock_on_bulk_load", bit(table.lock_on_bulk_load));
         view.set("lock_escalation", int(table.lock_escalation.number()));
         view.set("lock_escalation_desc", text(table.lock_escalation.description()));
     }

@@ -435,24 +435,16 @@ fn logins(context: &Context<'_>, view: &mut View) {
 }
 
 fn configurations(context: &Context<'_>, view: &mut View) {
-    let options = [
-        (101, "recovery interval (min)", 0, 0, 32_767),
-        (103, "user connections", 0, 0, 32_767),
-        (124, "default language", 0, 0, 9_999),
-        (518, "show advanced options", 0, 0, 1),
-        (1539, "max degree of parallelism", i32::from(context.facts.max_dop), 0, 32_767),
-        (1544, "max server memory (MB)", i32::MAX, 128, i32::MAX),
-        (16_390, "xp_cmdshell", 0, 0, 1),
-    ];
-    for (id, name, value, low, high) in options {
+    for option in context.facts.configuration.options() {
         view.add([
-            ("configuration_id", int(id)),
-            ("name", text(name)),
-            ("value", int(value)),
-            ("minimum", int(low)),
-            ("maximum", int(high)),
-            ("value_in_use", int(value)),
-            ("description", text(name)),
+            ("configuration_id", int(option.id)),
+            ("name", text(option.name)),
+            ("value", int(option.value)),
+            ("minimum", int(option.least)),
+            ("maximum", int(option.greatest)),
+            ("value_in_use", int(option.value)),
+            ("description", text(option.name)),
+            ("is_advanced", bit(option.is_advanced)),
         ]);
     }
 }

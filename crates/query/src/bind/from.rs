@@ -545,6 +545,7 @@ pub(super) fn check_count(name: &str, parameters: usize, arguments: usize) -> Re
 /// Errors: 1033 for an ORDER BY that decides nothing, where only a set of rows is wanted.
 pub fn refuse_order(query: &tsql::query::Query) -> Result<(), SqlError> {
     let limited = query.offset.is_some()
+        || query.for_clause.is_some()
         || matches!(&query.body, tsql::query::QueryBody::Select(select) if select.top.is_some());
     if query.order_by.is_empty() || limited {
         return Ok(());

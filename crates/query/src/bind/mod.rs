@@ -17,6 +17,7 @@ mod recursion;
 mod rows;
 mod scope;
 mod select;
+mod sequences;
 mod set;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use tds::SqlType;
 pub use for_clause::without_empty_text;
 pub use from::refuse_order;
 pub use scope::{Scope, ScopeColumn};
+pub use sequences::{RowAtHand, RowSequences};
 
 use super::facts::Facts;
 pub use super::output_column::OutputColumn;
@@ -183,6 +185,8 @@ pub struct Binder<'e> {
     schema: RefCell<Option<String>>,
     /// The expression that is being bound is never computed: its columns need not be grouped.
     pub(super) is_uncomputed: Cell<bool>,
+    /// The row of the list of values that is being bound.
+    pub row: RowAtHand,
 }
 
 /// Name and columns of a recursive common table, and the rows of the turn before.
@@ -211,6 +215,7 @@ impl<'e> Binder<'e> {
             database: RefCell::new(None),
             schema: RefCell::new(None),
             is_uncomputed: Cell::new(false),
+            row: RowAtHand::default(),
         }
     }
 

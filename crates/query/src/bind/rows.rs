@@ -40,17 +40,7 @@ impl Binder<'_> {
                 "The number of columns for each row in a table value constructor must be the same.",
             ));
         }
-        let mut by_column = Vec::with_capacity(width);
-        for column in 0..width {
-            let mut values = Vec::with_capacity(rows.len());
-            for (index, expr) in rows.iter().filter_map(|row| row.get(column)).enumerate() {
-                if index % LOOK == 0 {
-                    self.look()?;
-                }
-                values.push(self.listed_value(expr, &scope)?);
-            }
-            by_column.push(unify(values)?);
-        }
+        let by_column = self.row.of_list(|| listed_columns(self, rows, width, &scope))?;
         let mut columns = Vec::with_capacity(width);
         for ((values, sql_type), name) in by_column.iter().zip(names) {
             let nullable = values.iter().any(|value| value.nullable);
@@ -85,6 +75,27 @@ impl Binder<'_> {
             }
         }
     }
+}
+
+/// Binds the values of a list by their columns.
+fn listed_columns(
+    binder: &Binder<'_>,
+    rows: &[Vec<Ast>],
+    width: usize,
+    scope: &Scope<'_>,
+) -> Result<Vec<(Vec<Typed>, SqlType)>, SqlError> {
+    let mut by_column = Vec::with_capacity(width);
+    for column in 0..width {
+        let mut values = Vec::with_capacity(rows.len());
+        for (index, expr) in rows.iter().filter_map(|row| row.get(column)).enumerate() {
+            if index % LOOK == 0 {
+                binder.look()?;
+            }
+            values.push(binder.row.at(index, || binder.listed_value(expr, scope))?);
+        }
+        by_column.push(unify(values)?);
+    }
+    Ok(by_column)
 }
 
 /// Lists a table's columns under fresh names.

@@ -358,6 +358,10 @@ fn list_and_order(
 }
 
 fn bound_items(binder: &Binder<'_>, items: &[SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>, SqlError> {
+    binder.row.of_list(|| listed_items(binder, items, scope))
+}
+
+fn listed_items(binder: &Binder<'_>, items: &[SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>, SqlError> {
     SelectItem::check_count(items.len())?;
     let mut bound = Vec::with_capacity(items.len());
     for item in items {

@@ -22,12 +22,13 @@ type Refusal = (i32, &'static str);
 const TOP_COUNT: Refusal =
     (1060, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.");
 const OFFSET_COUNT: Refusal = (10743, "The offset specified in a OFFSET clause must be an integer.");
+const FETCH_COUNT: Refusal = (10745, "The number of rows provided for a FETCH clause must be an integer.");
 
 /// Adds ORDER BY, then TOP or OFFSET and FETCH, to a plan.
 ///
 /// `outer` is the scope of the query around, whose columns counts may look at.
 ///
-/// Errors: 1031 for a percentage beyond 100, 1060, 10743 and 127 for counts, 1062 for WITH TIES without an order.
+/// Errors: 1031 for a percentage beyond 100, 1060, 10742 to 10745 and 127 for counts, 1062 for WITH TIES without an order.
 pub(super) fn limited(
     binder: &Binder<'_>,
     mut plan: LogicalPlan,
@@ -45,7 +46,7 @@ pub(super) fn limited(
         None => None,
     };
     let skip = query.offset.as_ref().map(|offset| count(offset, OFFSET_COUNT)).transpose()?;
-    let fetch = query.fetch.as_ref().map(|fetch| count(fetch, OFFSET_COUNT)).transpose()?;
+    let fetch = query.fetch.as_ref().map(|fetch| count(fetch, FETCH_COUNT)).transpose()?;
     let computed = [&top_count, &skip, &fetch].into_iter().flatten().any(|count| count.as_usize().is_none());
     if computed {
         // What differs from one outer row to the next is no limit of a plan: rows are chosen by their places.
@@ -175,9 +176,19 @@ fn placed(
         .map_err(plan_error)
 }
 
+/// Makes the error for a count of rows that a clause does not take.
+fn out_of_range(refusal: Refusal, rows: i64) -> Option<SqlError> {
+    let (least, number, text) = match refusal.0 {
+        10743 => (0, 10742, "The offset specified in a OFFSET clause may not be negative."),
+        10745 => (1, 10744, "The number of rows provided for a FETCH clause must be greater then zero."),
+        _ => (0, 127, "A TOP N or FETCH rowcount value may not be negative."),
+    };
+    (rows < least).then(|| SqlError::new(number, 15, 1, text))
+}
+
 /// A count of rows, which may be computed for each row of the query around.
 ///
-/// Errors: 127 for a negative one and `refusal` for what is no number, for computed ones when run.
+/// Errors: 127, 10742 or 10744 for one that is too small and `refusal` for what is no number, for computed ones when run.
 fn counted(
     binder: &Binder<'_>,
     expr: &Ast,
@@ -187,10 +198,7 @@ fn counted(
     let scope = Scope::of(Vec::new(), outer);
     let value = binder.value(expr, &scope)?.cast(&SqlType::BigInt)?;
     let checked = move |value: &Datum| match value {
-        Datum::Int(rows) if *rows < 0 => {
-            Err(SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative."))
-        }
-        Datum::Int(rows) => Ok(*rows),
+        Datum::Int(rows) => out_of_range(refusal, *rows).map_or(Ok(*rows), Err),
         _ => Err(SqlError::new(refusal.0, 15, 1, refusal.1)),
     };
     match constant_of(&value)? {

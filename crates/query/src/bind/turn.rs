@@ -143,6 +143,7 @@ fn text(name: &str) -> Ast {
     Ast::Cast {
         value: Box::new(Ast::Literal(Literal::Text { value: name.to_string(), unicode: true })),
         sql_type: tds::SqlType::NVarChar { length: tds::Length::Units(128) },
+        bare: false,
         style: None,
         lenient: false,
     }

@@ -81,7 +81,7 @@ impl Binder<'_> {
             Ast::Case { operand, branches, otherwise } => {
                 case_value(self, operand.as_deref(), branches, otherwise.as_deref(), scope)
             }
-            Ast::Cast { value, sql_type, style, lenient } => {
+            Ast::Cast { value, sql_type, style, lenient, .. } => {
                 let style = match style {
                     Some(style) => self.constant_int(style, scope)?,
                     None => 0,
@@ -102,7 +102,7 @@ impl Binder<'_> {
             Ast::Subquery(query) => scalar_subquery(self, query, scope),
             Ast::NextValue(name) => {
                 let function = self.environment.next_value(name)?;
-                let kernel = function.kernel;
+                let kernel = self.row.value(&function);
                 let scalar = Scalar::by_value(
                     &format!("next_value_{}", function.name),
                     Vec::new(),

@@ -450,3 +450,56 @@ error 15406: Cannot execute as the server principal because the principal "someb
 DECLARE @c varbinary(100) EXECUTE AS USER = 'dbo' WITH COOKIE INTO @c
 ----
 error 40515: EXECUTE AS … WITH COOKIE is not supported by this server.
+
+-- Variables are looked for when a batch is read, before any of it runs.
+CREATE TABLE early (n int)
+----
+
+INSERT early VALUES (1); IF 1 = 0 SELECT @nosuch
+----
+error 137: Must declare the scalar variable "@nosuch".
+
+INSERT early VALUES (1); SELECT @later; DECLARE @later int
+----
+error 137: Must declare the scalar variable "@later".
+
+INSERT early VALUES (1); INSERT @rows SELECT n FROM early
+----
+error 1087: Must declare the table variable "@rows".
+
+INSERT early VALUES (1) BEGIN TRY SELECT @nosuch END TRY BEGIN CATCH SELECT 'caught' END CATCH
+----
+error 137: Must declare the scalar variable "@nosuch".
+
+CREATE PROCEDURE unsound @a int AS SELECT @a, @b
+----
+error 137: Must declare the scalar variable "@b".
+
+DECLARE @a int = 1 EXEC ('INSERT early VALUES (2) SELECT @a') SELECT COUNT(*) FROM early
+----
+error 137: Must declare the scalar variable "@a".
+0
+
+EXEC sp_executesql N'INSERT early VALUES (@a); SELECT @b', N'@a int', @a = 3
+SELECT COUNT(*) FROM early
+----
+error 137: Must declare the scalar variable "@b".
+0
+
+BEGIN TRY EXEC ('SELECT @nosuch') END TRY BEGIN CATCH SELECT ERROR_NUMBER() END CATCH
+----
+137
+
+-- The names of arguments are the procedure's, and declarations count wherever they stand before.
+CREATE PROCEDURE sound @first int, @second int = 2 AS SELECT @first + @second
+----
+
+IF 1 = 0 BEGIN DECLARE @n int = 5, @t TABLE (a int) END
+SET @n = 4 INSERT @t VALUES (@n) SELECT a FROM @t
+EXEC sound @second = @n, @first = 1
+EXEC sp_executesql N'SELECT @x', N'@x int', @x = @n
+----
+affected 1
+4
+5
+4

@@ -194,3 +194,10 @@ error 8144
 EXEC sp_executesql N'SELECT 1', N'@a int', @b = 1
 ----
 error 8145
+
+-- A cursor of another kind than the one asked for says so if it is asked.
+DECLARE kept CURSOR KEYSET TYPE_WARNING FOR SELECT 1 OPEN kept CLOSE kept DEALLOCATE kept
+DECLARE kept CURSOR STATIC TYPE_WARNING FOR SELECT 1 OPEN kept CLOSE kept DEALLOCATE kept
+DECLARE kept CURSOR DYNAMIC FOR SELECT 1 OPEN kept CLOSE kept DEALLOCATE kept
+----
+info: The created cursor is not of the requested type.

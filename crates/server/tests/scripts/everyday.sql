@@ -333,6 +333,62 @@ EXEC sp_configure 'show advanced'
 ----
 show advanced options | 0 | 1 | 0 | 0
 
+EXEC sp_configure 'xp_cmdshell', 1
+----
+error 40515: sp_configure 'xp_cmdshell' with another value than 0 is not supported by this server.
+
+EXEC sp_configure 'xp_cmdshell', 0
+----
+info: Configuration option 'xp_cmdshell' changed from 0 to 0. Run the RECONFIGURE statement to install.
+
+EXEC sp_configure 'nosuch', 1
+----
+error 15123: The configuration option 'nosuch' does not exist, or it may be an advanced option.
+
+EXEC sp_configure 'max ', 1
+----
+error 15124: The configuration option 'max ' is not unique.
+
+EXEC sp_configure 'show advanced', 2
+----
+error 15129: '2' is not a valid value for configuration option 'show advanced options'.
+
+EXEC sp_configure 'show advanced', 'yes'
+----
+error 8114: Error converting data type nvarchar to int.
+
+EXEC sp_configure 'show advanced', 1
+EXEC sp_configure 'show advanced'
+EXEC sp_configure 'show advanced', 0
+----
+info: Configuration option 'show advanced options' changed from 0 to 1. Run the RECONFIGURE statement to install.
+show advanced options | 0 | 1 | 1 | 1
+info: Configuration option 'show advanced options' changed from 1 to 0. Run the RECONFIGURE statement to install.
+
+-- Bulk loads of the table lock it; where its long values lie is fixed.
+CREATE TABLE optioned (a int)
+EXEC sp_tableoption 'dbo.optioned', 'table lock on bulk load', 'ON'
+SELECT lock_on_bulk_load FROM sys.tables WHERE name = 'optioned'
+EXEC sp_tableoption 'optioned', 'text in row', 'OFF'
+----
+1
+
+EXEC sp_tableoption 'optioned', 'large value types out of row', 1
+----
+error 40515: sp_tableoption 'large value types out of row' with another value than OFF is not supported by this server.
+
+EXEC sp_tableoption 'optioned', 'nosuch', 1
+----
+error 15600: An invalid parameter or option was specified for procedure 'sp_tableoption'.
+
+EXEC sp_tableoption 'nosuch', 'table lock on bulk load', 1
+----
+error 15388: There is no user table matching the input name 'nosuch' in the current database or you do not have permission to access the table.
+
+ALTER DATABASE SCOPED CONFIGURATION SET VERBOSE_TRUNCATION_WARNINGS = OFF
+----
+error 40515: SCOPED CONFIGURATION SET VERBOSE_TRUNCATION_WARNINGS to another value than ON is not supported by this server.
+
 EXEC sp_configure 'nosuch'
 ----
 error 15123: The configuration option 'nosuch' does not exist, or it may be an advanced option.

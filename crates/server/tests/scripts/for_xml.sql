@@ -83,3 +83,10 @@ error 9402
 SELECT TRY_CAST('<a' AS xml) AS x
 ----
 NULL
+
+-- A list of names in a derived table, in an order: tools read the columns of indexes so.
+CREATE TABLE listed (b int, a int)
+SELECT t.name, d.c FROM sys.tables t CROSS APPLY (SELECT name + ',' FROM sys.columns c WHERE c.object_id = t.object_id ORDER BY c.name FOR XML PATH('')) d (c) WHERE t.name = 'listed'
+SELECT name, masking_function FROM sys.masked_columns
+----
+listed | a,b,

@@ -210,3 +210,57 @@ CREATE TABLE #temp (id int REFERENCES parent (id))
 INSERT #temp VALUES (12345)
 ----
 affected 1
+
+-- A disabled index takes the keys that are bound to it along, and nothing enables them but a person.
+CREATE TABLE stem (id int NOT NULL PRIMARY KEY, code int NOT NULL CONSTRAINT uq_stem UNIQUE, mark int NOT NULL, up int NULL CONSTRAINT fk_up REFERENCES stem (code))
+CREATE UNIQUE INDEX ux_mark ON stem (mark)
+CREATE TABLE leaf (code int CONSTRAINT fk_code REFERENCES stem (code), mark int CONSTRAINT fk_mark REFERENCES stem (mark), stem int CONSTRAINT fk_stem REFERENCES stem (id))
+INSERT stem VALUES (1, 10, 100, NULL)
+INSERT leaf VALUES (10, 100, 1)
+----
+
+DROP INDEX ux_mark ON stem
+----
+error 3723: An explicit DROP INDEX is not allowed on index 'stem.ux_mark'. It is being used for FOREIGN KEY constraint enforcement.
+
+ALTER INDEX uq_stem ON stem DISABLE
+SELECT name, is_disabled, is_not_trusted FROM sys.foreign_keys WHERE name IN ('fk_up', 'fk_code', 'fk_mark', 'fk_stem') ORDER BY name
+----
+info: Warning: Foreign key 'fk_up' on table 'stem' referencing table 'stem' was disabled as a result of disabling the index 'uq_stem'.
+info: Warning: Foreign key 'fk_code' on table 'leaf' referencing table 'stem' was disabled as a result of disabling the index 'uq_stem'.
+fk_code | 1 | 1
+fk_mark | 0 | 0
+fk_stem | 0 | 0
+fk_up | 1 | 1
+
+INSERT leaf VALUES (11, 100, 1)
+----
+affected 1
+
+ALTER TABLE leaf CHECK CONSTRAINT fk_code
+----
+error 1776: There are no primary or candidate keys in the referenced table 'stem' that match the referencing column list in the foreign key 'fk_code'.
+
+ALTER INDEX uq_stem ON stem REBUILD
+SELECT name, is_disabled FROM sys.foreign_keys WHERE name = 'fk_code'
+ALTER TABLE leaf WITH CHECK CHECK CONSTRAINT fk_code
+----
+fk_code | 1
+error 547: The ALTER TABLE statement conflicted with the FOREIGN KEY constraint "fk_code". The conflict occurred in database "master", table "dbo.stem", column 'code'.
+
+DELETE leaf WHERE code = 11
+ALTER TABLE leaf WITH CHECK CHECK CONSTRAINT fk_code
+SELECT name, is_disabled, is_not_trusted FROM sys.foreign_keys WHERE name = 'fk_code'
+----
+affected 1
+fk_code | 0 | 0
+
+ALTER INDEX ux_mark ON stem DISABLE
+INSERT leaf VALUES (10, 7, 1)
+----
+info: Warning: Foreign key 'fk_mark' on table 'leaf' referencing table 'stem' was disabled as a result of disabling the index 'ux_mark'.
+affected 1
+
+ALTER INDEX ALL ON stem DISABLE
+----
+error 40515: DISABLE of a clustered index is not supported by this server.

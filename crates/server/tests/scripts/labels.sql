@@ -92,7 +92,6 @@ other
 
 DECLARE @name sysname = 'nosuch' EXEC @name EXEC @missing
 ----
-error 2812: Could not find stored procedure 'nosuch'.
 error 137: Must declare the scalar variable "@missing".
 
 DECLARE @name sysname = 'nosuch' EXEC @name

@@ -494,3 +494,36 @@ SELECT definition FROM sys.default_constraints WHERE parent_object_id = OBJECT_I
 ----
 (NEXT VALUE FOR [dbo].[plain])
 (NEXT VALUE FOR [plain])
+
+-- All that name one sequence have the same value in a row, and another one in the next.
+CREATE SEQUENCE same START WITH 1
+CREATE TABLE numbered (a int, b varchar(10), c int)
+----
+
+SELECT NEXT VALUE FOR same AS a, NEXT VALUE FOR dbo.same + 100 AS b, v FROM (VALUES (7), (8)) x (v)
+----
+1 | 101 | 7
+2 | 102 | 8
+
+INSERT numbered VALUES (NEXT VALUE FOR same, CONCAT('n', NEXT VALUE FOR same), 0), (NEXT VALUE FOR same, CONCAT('n', NEXT VALUE FOR same), 1)
+INSERT numbered SELECT NEXT VALUE FOR same, CONCAT('s', NEXT VALUE FOR same), value FROM GENERATE_SERIES(1, 3)
+SELECT COUNT(*), COUNT(DISTINCT a), SUM(CASE WHEN a = SUBSTRING(b, 2, 9) THEN 1 ELSE 0 END) FROM numbered
+----
+5 | 5 | 5
+
+UPDATE numbered SET a = NEXT VALUE FOR same, c = NEXT VALUE FOR same
+SELECT COUNT(*), COUNT(DISTINCT a), MIN(a) FROM numbered WHERE a = c
+----
+5 | 5 | 8
+
+-- DEFAULT as an argument is the default of the parameter.
+CREATE FUNCTION dbo.grown(@n int = 4, @by int) RETURNS int AS BEGIN RETURN @n + @by END
+----
+
+SELECT dbo.grown(DEFAULT, 1), dbo.grown(2, 1), SUM(dbo.grown(DEFAULT, v)) FROM (VALUES (1), (2)) x (v)
+----
+5 | 3 | 11
+
+SELECT dbo.grown(1, DEFAULT)
+----
+error 313: An insufficient number of arguments were supplied for the procedure or function dbo.grown.

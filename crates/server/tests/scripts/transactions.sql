@@ -170,3 +170,54 @@ SELECT XACT_STATE(), @@TRANCOUNT; SELECT COUNT(*) FROM k WHERE id = 20
 ----
 0 | 0
 0
+
+-- A call that leaves its caller more or fewer transactions says so.
+CREATE TABLE counted (n int)
+----
+
+CREATE PROCEDURE begins AS BEGIN TRANSACTION INSERT counted VALUES (1)
+----
+
+CREATE PROCEDURE ends AS ROLLBACK SELECT 'ended'
+----
+
+EXEC begins SELECT @@TRANCOUNT ROLLBACK
+----
+affected 1
+error 266: Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = 0, current count = 1.
+1
+
+BEGIN TRANSACTION INSERT counted VALUES (2) EXEC ends SELECT @@ERROR, @@TRANCOUNT
+----
+affected 1
+ended
+error 266: Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = 1, current count = 0.
+266 | 0
+
+BEGIN TRANSACTION
+BEGIN TRY EXEC ends INSERT counted VALUES (3) END TRY BEGIN CATCH SELECT ERROR_NUMBER() END CATCH
+SELECT COUNT(*) FROM counted
+----
+ended
+266
+0
+
+EXEC ('BEGIN TRANSACTION') ROLLBACK
+EXEC sp_executesql N'BEGIN TRANSACTION' ROLLBACK
+----
+error 266: Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = 0, current count = 1.
+error 266: Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = 0, current count = 1.
+
+CREATE PROCEDURE quiet AS SET XACT_ABORT ON ROLLBACK
+----
+
+BEGIN TRANSACTION EXEC quiet SELECT @@TRANCOUNT
+----
+0
+
+SET IMPLICIT_TRANSACTIONS ON
+EXEC ('SELECT COUNT(*) FROM counted') SELECT @@TRANCOUNT ROLLBACK
+SET IMPLICIT_TRANSACTIONS OFF
+----
+0
+1

@@ -61,10 +61,13 @@ impl Parser<'_> {
                 read_only = Some("READ_ONLY".to_owned());
             }
         }
-        let Options { local, scroll, counted, forward, .. } = options;
+        let is_other = options.words.iter().any(|word| matches!(word.as_str(), "KEYSET" | "DYNAMIC"));
+        let Options { local, scroll, counted, forward, warns, .. } = options;
+        let warns = warns && is_other;
         // The kinds of Transact-SQL scroll unless FORWARD_ONLY is written.
         let scroll = scroll || (counted && !forward);
-        Ok(CursorDeclaration { local, scroll, read_only: read_only.is_some(), updatable, counted, query })
+        let read_only = read_only.is_some();
+        Ok(CursorDeclaration { local, scroll, read_only, updatable, counted, warns, query })
     }
 
     /// Parses `SET @v = CURSOR …`, after the equals sign; the word CURSOR is next.
@@ -149,6 +152,7 @@ struct Options {
     scroll: bool,
     counted: bool,
     forward: bool,
+    warns: bool,
     /// The words so far, in capitals.
     words: Vec<String>,
 }
@@ -183,7 +187,8 @@ impl Options {
             "FORWARD_ONLY" | "FAST_FORWARD" => self.forward = true,
             // A dynamic cursor scrolls, and does not know its number of rows.
             "DYNAMIC" => self.scroll = true,
-            "GLOBAL" | "READ_ONLY" | "OPTIMISTIC" | "SCROLL_LOCKS" | "TYPE_WARNING" => {}
+            "TYPE_WARNING" => self.warns = true,
+            "GLOBAL" | "READ_ONLY" | "OPTIMISTIC" | "SCROLL_LOCKS" => {}
             _ => return Err(parser.unexpected()),
         }
         parser.advance();

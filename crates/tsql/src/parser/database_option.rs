@@ -103,7 +103,14 @@ const PARENTHESISED: &[&str] = &[
 const SETTINGS: &[&str] =
     &["ALL", "AUTO", "CUSTOM", "DEFAULT", "FULL", "NONE", "OFF", "ON", "PRIMARY", "READ_ONLY", "READ_WRITE"];
 
-/// Database-scoped configurations beside MAXDOP. They are about plans, memory and statistics.
+/// Database-scoped configurations that change what statements do, and the one value that is so here.
+const SCOPED_TO_ONE_VALUE: &[(&str, &str)] = &[
+    ("GLOBAL_TEMPORARY_TABLE_AUTO_DROP", "ON"),
+    ("LEDGER_DIGEST_STORAGE_ENDPOINT", "OFF"),
+    ("VERBOSE_TRUNCATION_WARNINGS", "ON"),
+];
+
+/// Database-scoped configurations beside MAXDOP. Most are about plans, memory and statistics.
 const SCOPED: &[&str] = &[
     "ACCELERATED_PLAN_FORCING",
     "ALLOW_STALE_VECTOR_INDEX",
@@ -370,10 +377,17 @@ impl Parser<'_> {
             // There is no secondary.
             return Ok(if secondary { StatementKind::Nothing } else { StatementKind::ScopedMaxDop(limit) });
         }
-        if !SCOPED.iter().any(|name| self.accept_bare(name)) {
+        let Some(name) = SCOPED.iter().find(|name| self.accept_bare(name)) else {
             return Err(self.unexpected());
-        }
+        };
         self.expect_symbol("=")?;
+        let served = SCOPED_TO_ONE_VALUE.iter().find(|(limited, _)| limited == name);
+        if let Some((_, value)) = served.filter(|(_, value)| !(secondary || self.is_bare_ahead(0, value))) {
+            let what = format!("SCOPED CONFIGURATION SET {name} to another value than {value}");
+            let error = SqlError::unsupported(&what).at_line(self.line());
+            self.advance();
+            return Ok(StatementKind::Unsupported(Box::new(error)));
+        }
         let word = ["ON", "OFF", "PRIMARY", "WHEN_SUPPORTED", "FAIL_UNSUPPORTED", "AUTO"];
         if !word.iter().any(|word| self.accept_bare(word)) {
             match self.kind() {

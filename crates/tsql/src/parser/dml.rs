@@ -22,6 +22,7 @@ impl Parser<'_> {
     pub(crate) fn table_name(&mut self) -> Parsed<ObjectName> {
         match self.kind().cloned() {
             Some(TokenKind::Variable(name)) if !name.starts_with("@@") => {
+                self.note_table_variable();
                 self.advance();
                 Ok(ObjectName::bare(name))
             }

@@ -258,7 +258,7 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let sql_type = self.sql_type(TypePlace::Declaration)?;
         let value = Box::new(Expr::Literal(Literal::Integer("0".to_owned())));
-        let mut arguments = vec![Expr::Cast { value, sql_type, style: None, lenient: false }];
+        let mut arguments = vec![Expr::Cast { value, sql_type, bare: false, style: None, lenient: false }];
         let one = || Expr::Literal(Literal::Integer("1".to_owned()));
         if self.accept_symbol(",") {
             for last in [false, true] {
@@ -333,7 +333,8 @@ impl Parser<'_> {
         self.expect_word(Keyword::As)?;
         let sql_type = self.sql_type(TypePlace::Cast)?;
         let null = Box::new(Expr::Literal(Literal::Null));
-        let mut arguments = vec![text, Expr::Cast { value: null, sql_type, style: None, lenient: false }];
+        let mut arguments =
+            vec![text, Expr::Cast { value: null, sql_type, bare: false, style: None, lenient: false }];
         if self.accept_word(Keyword::Using) {
             arguments.push(self.expression()?);
         }
@@ -347,19 +348,21 @@ impl Parser<'_> {
         let value = Box::new(self.expression()?);
         self.expect_word(Keyword::As)?;
         let sql_type = self.sql_type(TypePlace::Cast)?;
+        let bare = !self.is_behind(")");
         self.expect_symbol(")")?;
-        Ok(Expr::Cast { value, sql_type, style: None, lenient })
+        Ok(Expr::Cast { value, sql_type, bare, style: None, lenient })
     }
 
     fn convert(&mut self, lenient: bool) -> Parsed<Expr> {
         self.advance();
         self.advance();
         let sql_type = self.sql_type(TypePlace::Cast)?;
+        let bare = !self.is_behind(")");
         self.expect_symbol(",")?;
         let value = Box::new(self.expression()?);
         let style = if self.accept_symbol(",") { Some(Box::new(self.expression()?)) } else { None };
         self.expect_symbol(")")?;
-        Ok(Expr::Cast { value, sql_type, style, lenient })
+        Ok(Expr::Cast { value, sql_type, bare, style, lenient })
     }
 
     /// Parses a method or property of a value, from its name on.
@@ -537,7 +540,9 @@ impl Parser<'_> {
         }
         let call = Expr::Function(Box::new(call));
         Ok(match returned {
-            Some(sql_type) => Expr::Cast { value: Box::new(call), sql_type, style: None, lenient: false },
+            Some(sql_type) => {
+                Expr::Cast { value: Box::new(call), sql_type, bare: false, style: None, lenient: false }
+            }
             None => call,
         })
     }

@@ -40,8 +40,7 @@ mod trigger;
 mod turn;
 mod types;
 mod user_type;
-
-use std::collections::HashSet;
+mod variables;
 
 use super::ast::{Declaration, Statement, StatementKind};
 use super::expression::{Expr, Window};
@@ -53,6 +52,8 @@ use crate::errors;
 use crate::sql_error::SqlError;
 use label::Labels;
 use name::{named, parts_of};
+pub use variables::UndeclaredVariable;
+use variables::Variables;
 
 /// Result of every parsing function.
 pub(crate) type Parsed<T> = Result<T, SqlError>;
@@ -84,6 +85,19 @@ pub fn parse_batch(text: &str, quoted_identifier: bool) -> Parsed<Vec<Statement>
 pub fn parse_batch_on(server: &str, text: &str, quoted_identifier: bool) -> Parsed<Vec<Statement>> {
     let mut parser = Parser { server: Some(server), ..Parser::new(text, quoted_identifier)? };
     parser.batch()
+}
+
+/// Parses a whole batch as [`parse_batch_on`] does, and finds the variables that it uses and does not declare before.
+///
+/// Errors: those of [`parse_batch`].
+pub fn parse_batch_and_variables(
+    server: &str,
+    text: &str,
+    quoted_identifier: bool,
+) -> Parsed<(Vec<Statement>, Vec<UndeclaredVariable>)> {
+    let mut parser = Parser { server: Some(server), ..Parser::new(text, quoted_identifier)? };
+    let statements = parser.batch()?;
+    Ok((statements, parser.undeclared()))
 }
 
 /// Parses one expression, as kept in the catalogue (defaults, checks).
@@ -151,8 +165,8 @@ pub(crate) struct Parser<'a> {
     change: Option<Box<StatementKind>>,
     /// Such a statement is being read.
     in_change: bool,
-    /// The variables that have been declared, in lower case: names are unique within a batch or a module, in whatever branch.
-    declared: HashSet<String>,
+    /// The places of variables.
+    variables: Variables,
     /// The labels of the batch, and the statements that go to them.
     labels: Labels,
     /// The name of the table whose columns are being read.
@@ -178,7 +192,7 @@ impl<'a> Parser<'a> {
             windows: Vec::new(),
             change: None,
             in_change: false,
-            declared: HashSet::new(),
+            variables: Variables::default(),
             labels: Labels::default(),
             table: ObjectName::default(),
             inline_indexes: Vec::new(),
@@ -279,6 +293,12 @@ impl<'a> Parser<'a> {
         matches!(self.kind_ahead(ahead), Some(TokenKind::Symbol(text)) if *text == symbol)
     }
 
+    /// Returns true if the token before the current one is `symbol`.
+    pub(crate) fn is_behind(&self, symbol: &str) -> bool {
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        matches!(before, Some(Token { kind: TokenKind::Symbol(text), .. }) if *text == symbol)
+    }
+
     pub(crate) fn accept_word(&mut self, word: Keyword) -> bool {
         let found = self.is_word(word);
         self.at += usize::from(found);
@@ -345,14 +365,6 @@ impl<'a> Parser<'a> {
             (self.depth, self.levels, self.height, self.sources) = (depth, levels, height, sources);
         }
         result
-    }
-
-    /// Notes a variable that is declared. Errors: 134 if one of that name is already.
-    pub(crate) fn note_declared(&mut self, name: &str) -> Parsed<()> {
-        match self.declared.insert(name.to_lowercase()) {
-            true => Ok(()),
-            false => Err(errors::VARIABLE_REDECLARED.with([name]).at_line(self.line())),
-        }
     }
 
     /// Counts one more operator in a chain such as `a + b + c`, which nests as deep as it is long.

@@ -81,7 +81,7 @@ impl Parser<'_> {
             "guid" => (SqlType::UniqueIdentifier, None),
             _ => return Err(errors::SYNTAX.with([&word]).at_line(self.line())),
         };
-        Ok(Expr::Cast { value: Box::new(inner), sql_type, style, lenient: false })
+        Ok(Expr::Cast { value: Box::new(inner), sql_type, bare: true, style, lenient: false })
     }
 
     fn odbc_function(&mut self) -> Parsed<Expr> {
@@ -135,7 +135,7 @@ impl Parser<'_> {
         let wanted = self.name()?;
         let found = TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(&wanted));
         let (_, sql_type) = found.ok_or_else(|| errors::SYNTAX.with([&wanted]).at_line(self.line()))?;
-        Ok(Expr::Cast { value, sql_type: sql_type.clone(), style: None, lenient: false })
+        Ok(Expr::Cast { value, sql_type: sql_type.clone(), bare: false, style: None, lenient: false })
     }
 }
 
@@ -162,6 +162,7 @@ fn renamed(name: &str, mut arguments: Vec<Expr>) -> Expr {
     let now = |sql_type| Expr::Cast {
         value: Box::new(function("GETDATE", Vec::new())),
         sql_type,
+        bare: true,
         style: None,
         lenient: false,
     };

@@ -245,6 +245,7 @@ impl Parser<'_> {
         if let Some(TokenKind::Variable(variable)) = self.kind().cloned()
             && self.is_symbol_ahead(1, "=")
         {
+            self.note_argument();
             self.advance();
             self.advance();
             name = Some(variable);

@@ -58,9 +58,13 @@ impl Parser<'_> {
 
     pub(crate) fn statement(&mut self) -> Parsed<Statement> {
         let line = self.line();
+        let start = self.at;
         let around = self.refused.take();
         let read = self.nested(Self::statement_kind).map_err(|error| error.at_line(line))?;
         let kind = self.unless_refused(read, around);
+        if matches!(kind, StatementKind::Unsupported(_)) {
+            self.note_unserved(start);
+        }
         if self.change.take().is_some() {
             return Err(misplaced_change().at_line(line));
         }

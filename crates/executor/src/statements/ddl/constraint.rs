@@ -10,6 +10,7 @@ use tsql::ast::ReferentialAction;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::OpenTable;
+use crate::statements::ddl::key_index;
 use crate::statements::ddl::redefine;
 use crate::statements::dml::references;
 
@@ -250,7 +251,7 @@ fn refuse_double(
 
 /// Runs CHECK CONSTRAINT and NOCHECK CONSTRAINT. Rows are checked again only under WITH CHECK, and only then trusted.
 ///
-/// Errors: 4917 for a constraint that there is not, 547.
+/// Errors: 4917 for a constraint that there is not, 547, 1776 for a FOREIGN KEY whose index is disabled.
 pub(crate) fn switch_constraints(
     session: &mut Session,
     table: &OpenTable,
@@ -272,6 +273,9 @@ pub(crate) fn switch_constraints(
     for check in definition.checks.iter_mut().filter(|check| chosen(&check.name)) {
         let was = std::mem::replace(&mut check.disabled, !enabled);
         check.trusted = looked_at || (check.trusted && enabled && !was);
+    }
+    for key in definition.foreign_keys.iter().filter(|key| enabled && key.disabled && chosen(&key.name)) {
+        key_index::refuse_without_index(session, &definition, key)?;
     }
     for key in definition.foreign_keys.iter_mut().filter(|key| chosen(&key.name)) {
         let was = std::mem::replace(&mut key.disabled, !enabled);

@@ -93,6 +93,7 @@ async fn run(
         StatementKind::TruncateTable { table, partitions } if !partitions.is_empty() => {
             truncate::truncate_partitions(session, table, &numbers.spans).map(|()| Vec::new())
         }
+        StatementKind::AlterIndex(alter) => index::alter_index(session, alter, frame),
         other => define_inside(session, other, frame).map(|()| Vec::new()),
     };
     session.work.end_statement(&mark, result.is_ok())?;
@@ -108,7 +109,6 @@ fn define_inside(session: &mut Session, statement: &StatementKind, frame: &Frame
             alter_table(session, table, *check, action, frame)
         }
         StatementKind::CreateIndex(create) => index::create_index(session, create, frame),
-        StatementKind::AlterIndex(alter) => index::alter_index(session, alter, frame),
         StatementKind::DropIndex { names, if_exists } => index::drop_indexes(session, names, *if_exists),
         StatementKind::CreateSchema { name, elements } => {
             create_schema(session, name)?;

@@ -10,8 +10,8 @@ use tsql::index::{AlterIndex, CreateIndex, DataCompression, IndexAction, IndexSe
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::OpenTable;
-use crate::statements::ddl::constraint;
 use crate::statements::ddl::definition;
+use crate::statements::ddl::key_index;
 use crate::statements::ddl::key_limits::{
     KEY_COLUMNS_MAX, duplicates_found, no_key_column, refuse_long_key, refused, too_many_columns,
 };
@@ -278,15 +278,23 @@ pub(crate) fn drop_indexes(
             return Err(errors::CANNOT_DROP.with(["index", &format!("{table_name}.{index}")]));
         };
         let mut definition = table.definition.as_ref().clone();
+        if let Some(dropped) = definition.indexes.get(position) {
+            let written = format!("{}.{}", table_name.name, dropped.name);
+            key_index::refuse_bound_index(session, &definition, &dropped.name, &written)?;
+        }
         definition.indexes.remove(position);
         redefine::redefine(session, &table, &definition)?;
     }
     Ok(())
 }
 
-/// Runs ALTER INDEX. Errors: 1088 without the table, 2727 without the index, 1505 for duplicates that came in while it
+/// Runs ALTER INDEX. Returns what is to be said of it. Errors: 1088 without the table, 2727 without the index, 1505 for duplicates that came in while it
 /// was disabled.
-pub(crate) fn alter_index(session: &mut Session, alter: &AlterIndex, frame: &Frame) -> Result<(), SqlError> {
+pub(crate) fn alter_index(
+    session: &mut Session,
+    alter: &AlterIndex,
+    frame: &Frame,
+) -> Result<Vec<SqlError>, SqlError> {
     let table = indexed_table(session, &alter.table)?;
     let mut definition = table.definition.as_ref().clone();
     let chosen = |name: &str| alter.name.as_ref().is_none_or(|own| same_name(own, name));
@@ -308,18 +316,13 @@ pub(crate) fn alter_index(session: &mut Session, alter: &AlterIndex, frame: &Fra
                 refuse_ignoring(&definition, name, &ignores)?;
                 options_of(&mut definition, name)?.0.change(&ignores);
             }
-            redefine::redefine(session, &table, &definition)
+            redefine::redefine(session, &table, &definition)?;
         }
         IndexAction::Reorganize { partition } => {
             names.iter().try_for_each(|name| check_partition(session, &definition, name, *partition))?;
-            write_anew(session, &table, &definition, &names)
+            write_anew(session, &table, &definition, &names)?;
         }
-        IndexAction::Disable => {
-            for name in &names {
-                disable(session, &mut definition, name)?;
-            }
-            redefine::redefine(session, &table, &definition)
-        }
+        IndexAction::Disable => return key_index::disable(session, &table, &names),
         IndexAction::Rebuild(Rebuild { partition, settings }) => {
             for name in &names {
                 check_partition(session, &definition, name, *partition)?;
@@ -339,16 +342,18 @@ pub(crate) fn alter_index(session: &mut Session, alter: &AlterIndex, frame: &Fra
                 }
             }
             if before == definition {
-                return write_anew(session, &table, &definition, &names);
+                write_anew(session, &table, &definition, &names)?;
+                return Ok(Vec::new());
             }
             for name in &names {
                 measure_entries(session, &table, &definition, name, frame)?;
             }
             let name = names.first().cloned().unwrap_or_default();
             redefine::redefine(session, &table, &definition)
-                .map_err(|error| duplicates_found(&definition, &name, error))
+                .map_err(|error| duplicates_found(&definition, &name, error))?;
         }
     }
+    Ok(Vec::new())
 }
 
 /// Runs ALTER TABLE … REBUILD.
@@ -481,22 +486,6 @@ fn refuse_ignoring(
     }
 }
 
-fn disable(session: &Session, definition: &mut TableDefinition, name: &str) -> Result<(), SqlError> {
-    let referenced = match definition.keys.iter().any(|key| key.name == name) {
-        true => constraint::refuse_referenced_key(session, definition, name).is_err(),
-        false => false,
-    };
-    let (options, clustered) = options_of(definition, name)?;
-    if clustered {
-        return Err(SqlError::unsupported("DISABLE of a clustered index"));
-    }
-    if referenced {
-        return Err(SqlError::unsupported("DISABLE of an index that a FOREIGN KEY refers to"));
-    }
-    options.disabled = true;
-    Ok(())
-}
-
 /// Says why a view gets no index: 1939 if it is not bound to its schema, else that views keep no rows of their own.
 fn index_on_view(module: &Module, name: &ObjectName) -> SqlError {
     let bound = module.definition.text.to_ascii_uppercase().contains("SCHEMABINDING");
@@ -556,7 +545,7 @@ fn key_columns(table: &TableDefinition, create: &CreateIndex) -> Result<Vec<(Str
 }
 
 /// Returns the options of a key's or index's storage, and true if it is clustered. Errors: 2727.
-fn options_of<'d>(
+pub(super) fn options_of<'d>(
     definition: &'d mut TableDefinition,
     name: &str,
 ) -> Result<(&'d mut IndexOptions, bool), SqlError> {

@@ -10,6 +10,7 @@ pub(crate) mod declared_columns;
 pub(crate) mod define;
 pub(crate) mod definition;
 pub(crate) mod index;
+pub(crate) mod key_index;
 pub(crate) mod key_limits;
 pub(crate) mod module;
 pub(crate) mod new_table;

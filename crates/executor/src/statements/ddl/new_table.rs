@@ -36,6 +36,7 @@ pub(crate) fn new_definition(
         file_groups: Default::default(),
         partitioning: None,
         lock_escalation: Default::default(),
+        lock_on_bulk_load: false,
         extended_properties: Vec::new(),
         triggers: Vec::new(),
     })

@@ -225,7 +225,8 @@ fn bulk_table_writer(
 ) -> Result<TableWriter, SqlError> {
     // TABLOCK is a bulk update lock: such loads share the table with each other and with nobody else.
     let has_keys = locks::loads_alone(table);
-    let mode = match hints.table_lock {
+    let table_lock = hints.table_lock || table.definition.lock_on_bulk_load;
+    let mode = match table_lock {
         true if has_keys => LockMode::Exclusive,
         true => LockMode::Bulk,
         false if locks::writes_alone(table) || isolation::locks_ranges(session) && has_keys => {
@@ -242,7 +243,7 @@ fn bulk_table_writer(
         conflict: "INSERT",
         default_for_null: !hints.keep_nulls,
         check_constraints: hints.check_constraints,
-        table_lock: hints.table_lock,
+        table_lock,
     };
     for reference in references.iter_mut().filter(|reference| reference.same_table) {
         reference.parent = now.clone();

@@ -8,7 +8,7 @@ use databases::instance::loads::Writing;
 use databases::memory::Reservation;
 use databases::storage::LockMode;
 use databases::table::{InputRows, TableWriter, WritePlan};
-use query::{Binder, Datum, Scope, SerialReason, Streams};
+use query::{Binder, Datum, RowSequences, Scope, SerialReason, Streams};
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{Insert, InsertSource, StatementKind};
@@ -365,18 +365,21 @@ async fn values_of(
     };
     let instance = Arc::clone(&session.instance);
     let mut columns: Vec<Option<(ArrayRef, SqlType)>> = table.columns.iter().map(|_| None).collect();
+    let sequences = RowSequences::default();
     for (index, position) in targets.iter().enumerate() {
         let mut values = Vec::with_capacity(rows.len());
         let mut types: Vec<SqlType> = Vec::with_capacity(rows.len());
         let bound = {
             let environment = SessionEnvironment::new(session, frame);
             let binder = Binder::new(&environment);
-            let bind = |row: &Vec<Option<Expr>>| match row.get(index).and_then(Option::as_ref) {
-                Some(expr) => binder.listed_value(expr, &Scope::empty()).map(Some),
-                None => Ok(None),
+            binder.row.share(&sequences);
+            let value = |expr: &Expr| binder.listed_value(expr, &Scope::empty());
+            let bind = |(number, row): (usize, &Vec<Option<Expr>>)| {
+                let expr = row.get(index).and_then(Option::as_ref);
+                binder.row.at(number, || expr.map(value).transpose())
             };
-            binder
-                .with_common_tables(&insert.with, || rows.iter().map(bind).collect::<Result<Vec<_>, _>>())?
+            let bind_all = || rows.iter().enumerate().map(bind).collect::<Result<Vec<_>, _>>();
+            binder.with_common_tables(&insert.with, bind_all)?
         };
         for typed in bound {
             let default = || plan.defaults.get(*position).cloned().flatten();

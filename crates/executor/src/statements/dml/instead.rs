@@ -113,6 +113,7 @@ fn view_as_table(view: &ModuleDefinition) -> TableDefinition {
         file_groups: std::default::Default::default(),
         partitioning: None,
         lock_escalation: std::default::Default::default(),
+        lock_on_bulk_load: false,
         extended_properties: Vec::new(),
         triggers: view.triggers.clone(),
     }

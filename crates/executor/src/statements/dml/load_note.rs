@@ -1,5 +1,7 @@
 //! Messages about a session's loads, and the list of recent loads.
 
+use std::time::Instant;
+
 use databases::instance::loads::{FinishedLoad, LoadClock};
 use query::facts;
 use tsql::SqlError;
@@ -11,7 +13,7 @@ use crate::statements::evaluation::answer;
 
 /// Starts the clock of a load.
 pub(crate) fn load_clock(session: &Session, command: &'static str) -> LoadClock {
-    LoadClock { spid: session.login.spid, command, began: facts::now() }
+    LoadClock { spid: session.login.spid, command, began: facts::now(), since: Instant::now() }
 }
 
 /// Remembers a load of this session, and tells of it if that is asked for.

@@ -18,7 +18,6 @@ use crate::session::response::command;
 use crate::session::work::directory;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::database;
-use crate::statements::evaluation::answer;
 
 /// Assigns the columns of a batch of the query to those of the table.
 pub(crate) type Placing = Arc<dyn Fn(&RecordBatch) -> InputRows + Send + Sync>;
@@ -51,7 +50,7 @@ fn max_degree(session: &Session, query: &Query) -> usize {
         let database = directory.as_ref().and_then(|directory| directory.database(&session.database));
         database.map_or(0, |database| database.max_dop)
     };
-    let of_server = || session.instance.max_dop();
+    let of_server = || session.instance.configuration().max_dop();
     let limit = query.max_dop.unwrap_or_else(|| match of_database() {
         0 => of_server(),
         limit => limit,
@@ -76,34 +75,6 @@ pub(crate) async fn scope_max_dop(
         Ok(())
     })?;
     output.done(frame.done_kind(), command::OTHER, None).await;
-    Ok(())
-}
-
-/// Runs sp_configure: `max degree of parallelism` takes effect at once; everything else is accepted and without effect.
-/// Errors: 15129.
-pub(crate) async fn configure(
-    session: &mut Session,
-    name: Option<String>,
-    value: Option<i64>,
-    output: &mut Output,
-) -> Result<(), SqlError> {
-    const OPTION: &str = "max degree of parallelism";
-    // A beginning that no other option has is enough.
-    let named = name.as_ref().is_some_and(|name| {
-        let name = name.to_lowercase();
-        name.len() > "max ".len() && OPTION.starts_with(&name)
-    });
-    let Some(value) = value.filter(|_| named) else { return Ok(()) };
-    let limit = u16::try_from(value).ok().filter(|limit| *limit <= 32_767).ok_or_else(|| {
-        let text = format!("'{value}' is not a valid value for configuration option '{OPTION}'.");
-        SqlError::new(15129, 16, 1, text)
-    })?;
-    let old = session.instance.max_dop();
-    session.instance.set_max_dop(limit);
-    let text = format!(
-        "Configuration option '{OPTION}' changed from {old} to {limit}. Run the RECONFIGURE statement to install."
-    );
-    answer::inform(session, SqlError::new(15457, 0, 1, text), output).await;
     Ok(())
 }
 

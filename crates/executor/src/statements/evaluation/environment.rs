@@ -181,12 +181,14 @@ impl Environment for SessionEnvironment<'_> {
         let instance = Arc::clone(&self.session.instance);
         let key = self.session.work.key_of(&real, &self.session.database);
         let decimal = returns.is_decimal();
+        // However it is spelled.
+        let sequence = module.definition.object_id.to_string();
         let kernel = move |_: &[Datum]| {
             let value = instance.next_of_sequence(&module.definition, &key)?;
             Ok(if decimal { Datum::Decimal(i128::from(value)) } else { Datum::Int(value) })
         };
         Ok(ScalarFunction {
-            name: name.to_string(),
+            name: sequence,
             parameters: Vec::new(),
             defaults: Vec::new(),
             returns,
@@ -247,7 +249,7 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Result<Facts, SqlErr
     let sessions = session.instance.sessions().clone();
     facts.sessions = Box::new(move || sessions.all());
     facts.application_locks = Some(session.application_locks.view());
-    facts.max_dop = session.instance.max_dop();
+    facts.configuration = Arc::clone(session.instance.configuration());
     let texts = Arc::clone(&session.instance);
     facts.kept_texts = Box::new(move || texts.statements.texts());
     let loading = Arc::clone(&session.instance);

@@ -2,6 +2,7 @@
 
 use tsql::SqlError;
 use tsql::ast::Statement;
+use tsql::errors;
 use tsql::sql_error::Reach;
 
 use crate::session::Session;
@@ -21,6 +22,9 @@ pub(crate) async fn run_text(
     let parsed = session.instance.statements.parse(name, text, session.settings.quoted_identifier);
     // A text that cannot be read is an error of the statement that runs it.
     let parsed = parsed.map_err(|error| error.reaching(Reach::Statement))?;
+    if let Some(missing) = parsed.undeclared.iter().find(|used| !frame.has_declared(&used.key)) {
+        return Err(missing.error().reaching(Reach::Statement));
+    }
     run_statements(session, &parsed.statements, frame, output).await
 }
 
@@ -38,6 +42,7 @@ pub(crate) async fn run_statements(
     let flow = (session.interpreter.run)(session, statements, frame, output).await;
     let left = scopes::leave(&mut session.work);
     session.last.scope_identity = scope_identity;
+    session.last.scope_aborts = session.settings.abort_transaction;
     // SET options of a scope end with it.
     let identity_insert = session.settings.identity_insert.clone();
     session.settings = outer.1;
@@ -49,6 +54,26 @@ pub(crate) async fn run_statements(
         Some(Reach::Scope) => error.reaching(Reach::Statement),
         _ => error,
     }))
+}
+
+/// The transactions that were open when a procedure or text was called.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Balance(u32);
+
+impl Balance {
+    /// Counts them before the call.
+    pub(crate) fn before(session: &Session) -> Balance {
+        Balance(session.work.depth())
+    }
+
+    /// Makes error 266 if what was called has left more or fewer of them. XACT_ABORT in it suppresses the error, and a
+    /// transaction that IMPLICIT_TRANSACTIONS has begun is no mistake.
+    pub(crate) fn after(self, session: &Session) -> Option<SqlError> {
+        let now = session.work.depth();
+        let is_excused = session.last.scope_aborts || session.settings.implicit_transactions;
+        (now != self.0 && !is_excused)
+            .then(|| errors::UNBALANCED.with([&self.0.to_string(), &now.to_string()]))
+    }
 }
 
 /// Enters a scope with its tables.

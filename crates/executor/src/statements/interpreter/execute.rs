@@ -103,6 +103,9 @@ async fn run_batch(session: &mut Session, text: &str, output: &mut Output) {
     if parsed.statements.is_empty() {
         return output.done(DoneKind::Statement, 0, None).await;
     }
+    if let Some(missing) = parsed.undeclared.first() {
+        return answer::refuse(session, missing.error(), DoneKind::Statement, output).await;
+    }
     if let Err(error) = show_plan::check_batch(&parsed.statements) {
         return answer::refuse(session, error, DoneKind::Statement, output).await;
     }

@@ -3,6 +3,7 @@
 use query::Datum;
 use query::convert::display;
 use tds::SqlType;
+use tsql::SqlError;
 
 use crate::session::frame::Flow;
 use crate::session::work::VariableTable;
@@ -36,17 +37,19 @@ pub struct Outcome {
     pub stop: bool,
     /// An error has ended what was called: it has no status and no outputs.
     pub left: bool,
+    /// Error 266: it has begun or ended transactions of its caller's.
+    pub unbalanced: Option<SqlError>,
 }
 
 impl Outcome {
     pub(crate) fn plain() -> Outcome {
-        Outcome { status: 0, outputs: Vec::new(), stop: false, left: false }
+        Outcome { status: 0, outputs: Vec::new(), stop: false, left: false, unbalanced: None }
     }
 
     /// Translates the end of a scope for its caller.
     pub(crate) fn of(flow: &Flow) -> Outcome {
         let status = if let Flow::Return(status) = flow { *status } else { 0 };
-        Outcome { status, outputs: Vec::new(), stop: *flow == Flow::Stop, left: *flow == Flow::Leave }
+        Outcome { status, stop: *flow == Flow::Stop, left: *flow == Flow::Leave, ..Outcome::plain() }
     }
 }
 

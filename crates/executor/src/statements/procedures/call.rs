@@ -12,7 +12,7 @@ use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::statements::evaluation::declared_type::scalar_type;
 use crate::statements::evaluation::evaluate;
-use crate::statements::evaluation::scope;
+use crate::statements::evaluation::scope::{self, Balance};
 use crate::statements::procedures::argument::{Argument, Outcome};
 use crate::statements::procedures::table_argument::{Given, give};
 
@@ -82,6 +82,7 @@ pub(crate) async fn call_procedure(
     // The names in a temporary procedure are looked up in its caller's database.
     let home = types.unwrap_or_else(|| session.database.clone());
     let database = std::mem::replace(&mut session.database, home);
+    let balance = Balance::before(session);
     let flow = scope::run_statements(session, statements, &mut inner, output).await;
     session.database = database;
     let flow = flow?;
@@ -89,6 +90,7 @@ pub(crate) async fn call_procedure(
     if outcome.left {
         return Ok(outcome);
     }
+    outcome.unbalanced = balance.after(session);
     for (position, (argument, place)) in arguments.iter().zip(&places).enumerate() {
         if let Some(parameter) = parameters.get(*place)
             && argument.output

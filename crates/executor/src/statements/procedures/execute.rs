@@ -21,11 +21,10 @@ use crate::session::response::Response;
 use crate::session::work::variables;
 use crate::statements::ddl::module;
 use crate::statements::ddl::rename;
-use crate::statements::dml::parallel;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::resolve;
-use crate::statements::evaluation::scope;
+use crate::statements::evaluation::scope::{self, Balance};
 use crate::statements::procedures::application_lock;
 use crate::statements::procedures::argument::{Argument, Outcome, text_of};
 use crate::statements::procedures::call;
@@ -38,6 +37,7 @@ use crate::statements::procedures::parameters::Signature;
 use crate::statements::procedures::prepared;
 use crate::statements::procedures::show;
 use crate::statements::procedures::space;
+use crate::statements::procedures::table_option;
 use crate::statements::procedures::texts;
 use crate::statements::procedures::triggers;
 use crate::statements::procedures::views;
@@ -125,7 +125,7 @@ pub(crate) async fn execute_procedure(
         return Ok(Flow::Stop);
     }
     show::end_scope(outcome.status, frame, output).await;
-    Ok(Flow::Next)
+    outcome.unbalanced.map_or(Ok(Flow::Next), Err)
 }
 
 /// Returns the procedure whose name a variable has. Errors: 137, 2812, 7202.
@@ -197,6 +197,7 @@ pub(crate) async fn execute_text(
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
     let mut inner = frame.inner()?;
+    let balance = Balance::before(session);
     let flow = scope::run_text(session, text, &mut inner, output).await?;
     match flow {
         Flow::Stop => return Ok(Flow::Stop),
@@ -207,7 +208,7 @@ pub(crate) async fn execute_text(
         _ => {}
     }
     show::end_scope(0, frame, output).await;
-    Ok(Flow::Next)
+    balance.after(session).map_or(Ok(Flow::Next), Err)
 }
 
 /// Runs a procedure of the system. Errors: 2812 for any other.
@@ -246,23 +247,16 @@ pub(crate) async fn run_system_procedure(
             }
             Ok(Outcome::plain())
         }
-        // Accepted: they change nothing that this server has.
-        "sp_configure" => {
-            let parameters = CONFIGURE.bind(arguments)?;
-            if parameters.text(1).is_none() {
-                return texts::run(session, "sp_configure", arguments, frame, output)
-                    .await
-                    .map(|outcome| outcome.unwrap_or_else(Outcome::plain));
-            }
-            parallel::configure(session, parameters.text(0), parameters.int(1), output).await?;
-            Ok(Outcome::plain())
-        }
+        "sp_configure" => configure(session, arguments, frame, output).await,
         "sp_updatestats" => {
             let text = "Statistics for all tables have been updated.";
             answer::inform(session, SqlError::new(15005, 0, 1, text), output).await;
             Ok(Outcome::plain())
         }
-        "sp_tableoption" => Ok(Outcome::plain()),
+        "sp_tableoption" => {
+            table_option::set_table_option(session, arguments)?;
+            Ok(Outcome::plain())
+        }
         "sp_settriggerorder" => {
             triggers::set_trigger_order(session, arguments)?;
             Ok(Outcome::plain())
@@ -383,4 +377,31 @@ fn refresh(
         return Err(SqlError::unsupported(&format!("sp_refreshsqlmodule of {namespace}")));
     }
     module::refresh_module(session, &name, procedure == "sp_refreshview", frame)
+}
+
+/// Runs sp_configure, which shows options or sets one at once. Errors: 15123, 15124, 15129, 40515.
+async fn configure(
+    session: &mut Session,
+    arguments: &[Argument],
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Outcome, SqlError> {
+    let parameters = CONFIGURE.bind(arguments)?;
+    let given = parameters.argument(1).filter(|argument| !argument.value.is_null());
+    if given.is_some() && parameters.int(1).is_none() {
+        return Err(SqlError::new(8114, 16, 5, "Error converting data type nvarchar to int."));
+    }
+    let (Some(name), Some(value)) = (parameters.text(0), parameters.int(1)) else {
+        let shown = texts::run(session, "sp_configure", arguments, frame, output).await?;
+        return Ok(shown.unwrap_or_else(Outcome::plain));
+    };
+    let configuration = session.instance.configuration();
+    let option = configuration.find(&name)?;
+    configuration.set(&option, value)?;
+    let text = format!(
+        "Configuration option '{}' changed from {} to {value}. Run the RECONFIGURE statement to install.",
+        option.name, option.value
+    );
+    answer::inform(session, SqlError::new(15457, 0, 1, text), output).await;
+    Ok(Outcome::plain())
 }

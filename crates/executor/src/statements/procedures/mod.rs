@@ -18,6 +18,7 @@ pub(crate) mod remote;
 pub(crate) mod show;
 pub(crate) mod space;
 pub(crate) mod table_argument;
+pub(crate) mod table_option;
 pub(crate) mod texts;
 pub(crate) mod triggers;
 pub(crate) mod views;

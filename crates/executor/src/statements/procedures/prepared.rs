@@ -15,7 +15,7 @@ use crate::session::prepared::Prepared;
 use crate::statements::ddl::user_type::check_parameters;
 use crate::statements::evaluation::declared_type::scalar_type;
 use crate::statements::evaluation::evaluate;
-use crate::statements::evaluation::scope;
+use crate::statements::evaluation::scope::{self, Balance};
 use crate::statements::procedures::argument::{Argument, Outcome, text_of};
 use crate::statements::procedures::table_argument::{Given, give};
 
@@ -33,11 +33,13 @@ pub(crate) async fn parameterised(
     output: &mut Output,
 ) -> Result<Outcome, SqlError> {
     let (mut inner, bound) = bind_parameters(session, text, declarations, values, frame).await?;
+    let balance = Balance::before(session);
     let flow = scope::run_text(session, text, &mut inner, output).await?;
     let mut outcome = Outcome::of(&flow);
     if outcome.left {
         return Ok(outcome);
     }
+    outcome.unbalanced = balance.after(session);
     for (position, declaration) in bound {
         let declaration =
             declarations.get(declaration).filter(|_| values.get(position).is_some_and(|value| value.output));

@@ -48,6 +48,9 @@ pub(crate) async fn remote_call(session: &mut Session, call: RpcRequest, output:
             for value in values {
                 output.send(Response::ReturnValue(value)).await;
             }
+            if let (Some(error), false) = (outcome.unbalanced, outcome.stop) {
+                return answer::refuse(session, error, DoneKind::Procedure, output).await;
+            }
             let done = StatementDone {
                 kind: DoneKind::Procedure,
                 command: command::EXECUTE,

@@ -135,7 +135,8 @@ const DROPTYPE: &str = "IF @typename IS NULL BEGIN RAISERROR(15600, -1, -1, 'sp_
 const CONFIGURE: &str = "IF @configname IS NOT NULL AND NOT EXISTS (SELECT * FROM sys.configurations WHERE name LIKE @configname + N'%') \
     BEGIN RAISERROR(15123, -1, -1, @configname) RETURN (1) END; \
     SELECT name, minimum, maximum, value AS config_value, value_in_use AS run_value FROM sys.configurations \
-    WHERE @configname IS NULL OR name LIKE @configname + N'%' ORDER BY name";
+    WHERE name LIKE @configname + N'%' OR @configname IS NULL AND is_advanced <= (SELECT CAST(value_in_use AS int) \
+    FROM sys.configurations WHERE name = 'show advanced options') ORDER BY name";
 
 const VARDECIMAL: &str = "IF @vardecimal_storage_format IS NULL SELECT name AS [Database Name], 'ON' AS [Vardecimal State] FROM sys.databases \
     WHERE @dbname IS NULL OR name = @dbname ORDER BY name";
