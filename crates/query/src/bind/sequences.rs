@@ -10,9 +10,23 @@ use tsql::SqlError;
 use super::super::Datum;
 use super::{ScalarFunction, ValueKernel};
 
-/// The sequences that a list of values names, by the number of the row that the values make.
+/// Values by the number of the row that they are for, and the sequence.
+type ByRow = HashMap<(usize, String), Arc<Drawn>>;
+
+/// The sequences that a list of values names.
 #[derive(Clone, Default)]
-pub struct RowSequences(Arc<Mutex<HashMap<(usize, String), Arc<Drawn>>>>);
+pub struct RowSequences {
+    drawn: Arc<Mutex<ByRow>>,
+    /// Values are kept to the end, since places are bound when others have had theirs.
+    keeps: bool,
+}
+
+impl RowSequences {
+    /// Makes those of rows whose values are computed before all are bound.
+    pub fn kept() -> Self {
+        Self { keeps: true, ..Self::default() }
+    }
+}
 
 /// The values of a sequence that some places of a row have had, and others have not.
 #[derive(Default)]
@@ -31,15 +45,16 @@ impl Drawn {
     /// Adds a place; returns its number.
     fn add(&self) -> usize {
         let mut values = self.0.lock();
-        values.places.push(0);
+        let first = values.first;
+        values.places.push(first);
         values.places.len() - 1
     }
 
     /// Returns the next value at a place: that of the other places of the row, or a new one.
-    fn next(&self, place: usize, draw: &ValueKernel) -> Result<Datum, SqlError> {
+    fn next(&self, place: usize, keeps: bool, draw: &ValueKernel) -> Result<Datum, SqlError> {
         let mut values = self.0.lock();
         // Nobody else waits for it.
-        if values.places.len() == 1 {
+        if values.places.len() == 1 && !keeps {
             return draw(&[]);
         }
         let number = values.places.get(place).copied().unwrap_or_default();
@@ -53,6 +68,9 @@ impl Drawn {
         };
         if let Some(next) = values.places.get_mut(place) {
             *next += 1;
+        }
+        if keeps {
+            return Ok(value);
         }
         let least = values.places.iter().copied().min().unwrap_or_default();
         while values.first < least {
@@ -97,8 +115,9 @@ impl RowAtHand {
     /// Returns the function that gives a sequence's value in the row.
     pub(super) fn value(&self, function: &ScalarFunction) -> ValueKernel {
         let key = (self.number.get(), function.name.to_lowercase());
-        let drawn = Arc::clone(self.sequences.borrow().0.lock().entry(key).or_default());
+        let sequences = self.sequences.borrow();
+        let (drawn, keeps) = (Arc::clone(sequences.drawn.lock().entry(key).or_default()), sequences.keeps);
         let (place, draw) = (drawn.add(), Arc::clone(&function.kernel));
-        Arc::new(move |_| drawn.next(place, &draw))
+        Arc::new(move |_| drawn.next(place, keeps, &draw))
     }
 }

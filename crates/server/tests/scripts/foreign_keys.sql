@@ -240,6 +240,7 @@ affected 1
 ALTER TABLE leaf CHECK CONSTRAINT fk_code
 ----
 error 1776: There are no primary or candidate keys in the referenced table 'stem' that match the referencing column list in the foreign key 'fk_code'.
+error 1750: Could not create constraint or index. See previous errors.
 
 ALTER INDEX uq_stem ON stem REBUILD
 SELECT name, is_disabled FROM sys.foreign_keys WHERE name = 'fk_code'

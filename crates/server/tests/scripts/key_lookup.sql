@@ -172,14 +172,13 @@ one | 1
 [id int, twice int null]
 1 | 2
 
-SELECT 1; SELECT 'a' AS t, N'b', 0x01, 1.50, 1e0, $2, NULL; SELECT @@TRANCOUNT AS c, @@SERVERNAME WHERE 1 = 0; SELECT @undeclared
+SELECT 1; SELECT 'a' AS t, N'b', 0x01, 1.50, 1e0, $2, NULL; SELECT @@TRANCOUNT AS c, @@SERVERNAME WHERE 1 = 0
 ----
 [ int]
 1
 [t varchar(1),  nvarchar(1),  varbinary(1),  numeric(3, 2),  float,  money,  int null]
 a | b | 0x01 | 1.50 | 1 | 2.00 | NULL
 [c int,  nvarchar(300)]
-error 137: Must declare the scalar variable "@undeclared".
 
 SELECT *
 ----

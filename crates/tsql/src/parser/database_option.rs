@@ -384,9 +384,7 @@ impl Parser<'_> {
         let served = SCOPED_TO_ONE_VALUE.iter().find(|(limited, _)| limited == name);
         if let Some((_, value)) = served.filter(|(_, value)| !(secondary || self.is_bare_ahead(0, value))) {
             let what = format!("SCOPED CONFIGURATION SET {name} to another value than {value}");
-            let error = SqlError::unsupported(&what).at_line(self.line());
-            self.advance();
-            return Ok(StatementKind::Unsupported(Box::new(error)));
+            self.refuse(&what);
         }
         let word = ["ON", "OFF", "PRIMARY", "WHEN_SUPPORTED", "FAIL_UNSUPPORTED", "AUTO"];
         if !word.iter().any(|word| self.accept_bare(word)) {

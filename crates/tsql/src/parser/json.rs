@@ -90,7 +90,13 @@ fn suffix(object: bool, absent: Option<bool>) -> &'static str {
 
 fn returned(value: Expr, as_json: bool) -> Expr {
     match as_json {
-        true => Expr::Cast { value: Box::new(value), sql_type: SqlType::Json, style: None, lenient: false },
+        true => Expr::Cast {
+            value: Box::new(value),
+            sql_type: SqlType::Json,
+            bare: true,
+            style: None,
+            lenient: false,
+        },
         false => value,
     }
 }

@@ -365,7 +365,7 @@ async fn values_of(
     };
     let instance = Arc::clone(&session.instance);
     let mut columns: Vec<Option<(ArrayRef, SqlType)>> = table.columns.iter().map(|_| None).collect();
-    let sequences = RowSequences::default();
+    let sequences = RowSequences::kept();
     for (index, position) in targets.iter().enumerate() {
         let mut values = Vec::with_capacity(rows.len());
         let mut types: Vec<SqlType> = Vec::with_capacity(rows.len());

@@ -45,7 +45,10 @@ pub(crate) fn set_table_option(session: &mut Session, arguments: &[Argument]) ->
         ("table lock on bulk load", Some(is_on)) => {
             let mut definition = table.definition.as_ref().clone();
             definition.lock_on_bulk_load = is_on;
-            redefine::redefine(session, &table, &definition)
+            let mark = session.work.start_change()?;
+            let result = redefine::redefine(session, &table, &definition);
+            session.work.end_statement(&mark, result.is_ok())?;
+            result
         }
         (option, Some(false)) if OF_STORAGE.contains(&option) => Ok(()),
         (option, _) if OF_STORAGE.contains(&option) => {
