@@ -217,8 +217,8 @@ scripts! {
     ignore_dup_key
     indexes
     inline_indexes
-    kept_properties
     json_aggregates
+    kept_properties
     key_lookup
     key_order
     labels

@@ -494,7 +494,7 @@ BEGIN TRY EXEC ('SELECT @nosuch') END TRY BEGIN CATCH SELECT ERROR_NUMBER() END 
 CREATE PROCEDURE sound @first int, @second int = 2 AS SELECT @first + @second
 ----
 
-IF 1 = 0 BEGIN DECLARE @n int = 5 DECLARE @t TABLE (a int) END
+DECLARE @t TABLE (a int) IF 1 = 0 BEGIN DECLARE @n int = 5 END
 SET @n = 4 INSERT @t VALUES (@n) SELECT a FROM @t
 EXEC sound @second = @n, @first = 1
 EXEC sp_executesql N'SELECT @x', N'@x int', @x = @n
