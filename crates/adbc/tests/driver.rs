@@ -324,7 +324,8 @@ fn modes_of_this_driver_say_what_becomes_of_the_rows_that_are_there() {
     assert_eq!(done("append", "", batch(&[1, 2], &[Some("a"), Some("b")])).unwrap(), Some(2));
     assert_eq!(done("upsert", "n", batch(&[2, 3], &[Some("B"), Some("c")])).unwrap(), Some(2));
     assert_eq!(done("insert-new", "n", batch(&[3, 4], &[Some("x"), Some("d")])).unwrap(), Some(1));
-    assert_eq!(status(done("upsert", "", batch(&[2], &[None]))), Status::InvalidArguments);
+    // Without a key it is the table's own.
+    assert_eq!(done("upsert", "", batch(&[2], &[None])).unwrap(), Some(1));
     assert_eq!(status(done("upsert", "nothing", batch(&[2], &[None]))), Status::InvalidArguments);
     assert_eq!(done("replace", "", batch(&[7, 8, 9], &[None; 3])).unwrap(), Some(3));
     assert_eq!(done("truncate", "", batch(&[7], &[None])).unwrap(), Some(1));

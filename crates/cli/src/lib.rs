@@ -48,6 +48,13 @@ pub const KERBEROS_VERB: &str = sign_in::VERB;
 
 /// Runs a command line, the program's name first. Wrong arguments, `--help` and `--version` end the process.
 pub fn run(words: Vec<OsString>, parts: Parts) -> ExitStatus {
+    let status = run_verb(words, parts);
+    // After a failure, threads that are still at work hold the files that they have begun.
+    formats::remove_unfinished();
+    status
+}
+
+fn run_verb(words: Vec<OsString>, parts: Parts) -> ExitStatus {
     if words.get(1).is_some_and(|verb| verb == KERBEROS_VERB) {
         return converse(parts.kerberos);
     }

@@ -321,7 +321,7 @@ mod tests {
             ("book.xlsx#Q1 2026", "file book.xlsx Some(\"Q1 2026\")"),
             ("s3://bucket/dir/*.csv", "file s3://bucket/dir/*.csv None"),
             ("file:///tmp/a.csv", "file /tmp/a.csv None"),
-            ("sqlite:shop.db#orders", "database sqlite:#orders"),
+            ("sqlite:shop.db#orders", "database sqlite:shop.db#orders"),
             ("postgresql://u:secret@h/db?table=t", "database postgresql:"),
             ("odbc:Driver={x};Pwd=secret#t", "database odbc:#t"),
             ("shop.bak#dbo.orders", "files [\"shop.bak\"] Some(\"dbo.orders\")"),

@@ -108,6 +108,7 @@ fn what_an_option_needs_is_what_the_command_says() {
         ("exclude", json!("a")),
         ("fail-fast", json!(true)),
         ("pause", json!(3)),
+        ("skip-failing-modules", json!(true)),
         ("to-schema", json!("s")),
         ("trim-blanks", json!(true)),
     ];

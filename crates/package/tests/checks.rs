@@ -123,7 +123,7 @@ fn every_mistake_is_found_at_once_with_its_place() {
             ],
         ),
         (
-            "[connections]\ndb = 'mssql://h/d'\n[tasks.a]\ntype = 'sql'\nconnection = 'db'\nfile = 'nowhere.sql'\n[tasks.b]\ntype = 'sql'\nconnection = 'db'\nfile = 'wrong.sql'\n[tasks.c]\ntype = 'sql'\nconnection = 'db'",
+            "[connections]\ndb = 'mssql://u@h/d'\n[tasks.a]\ntype = 'sql'\nconnection = 'db'\nfile = 'nowhere.sql'\n[tasks.b]\ntype = 'sql'\nconnection = 'db'\nfile = 'wrong.sql'\n[tasks.c]\ntype = 'sql'\nconnection = 'db'",
             vec![
                 "6:8: error: there is no file nowhere.sql",
                 "10:8: error: wrong.sql, line 2: GO takes a number at most, not \"twice\"",
@@ -152,7 +152,7 @@ fn every_mistake_is_found_at_once_with_its_place() {
         ),
         ("[tasks.a\ntype = 1", vec!["1:9: error: this is no TOML: unclosed table, expected `]`"]),
         (
-            "[connections]\ndb = 'mssql://h/d'\n[tasks.g]\ntype = 'group'\ntransaction = true\n[tasks.g.tasks.a]\ntype = 'program'\ncommand = ['x']\n[tasks.g.tasks.b]\ntype = 'sql'\nconnection = 'db'\nstatement = 'SELECT 1'\nretry = { attempts = 2 }",
+            "[connections]\ndb = 'mssql://u@h/d'\n[tasks.g]\ntype = 'group'\ntransaction = true\n[tasks.g.tasks.a]\ntype = 'program'\ncommand = ['x']\n[tasks.g.tasks.b]\ntype = 'sql'\nconnection = 'db'\nstatement = 'SELECT 1'\nretry = { attempts = 2 }",
             vec![
                 "6:16: error: a group with `transaction` has tasks of sql and bulk-insert alone",
                 "13:1: error: within a transaction the first failure undoes everything; `retry` is for the group",

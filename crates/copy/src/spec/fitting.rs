@@ -113,7 +113,7 @@ fn check_modules(options: &Options, source: &Endpoint, destination: &Endpoint) -
         );
     }
     if options.skip_failing_modules && !options.with_modules {
-        return usage("--skip-failing-modules is for copies --with-modules");
+        return usage("--skip-failing-modules needs --with-modules");
     }
     Ok(())
 }

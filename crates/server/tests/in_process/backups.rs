@@ -80,7 +80,7 @@ async fn a_backup_brings_the_whole_database_back_under_its_name_and_another_one(
         // Modules, constraints, identity and sequence go on there, and the original does not notice.
         assert_eq!(
             lines(&mut session, "EXEC dbo.counted; SELECT COUNT(*) FROM dbo.large").await,
-            ["300", "50"]
+            ["300", "status 0", "50"]
         );
         let refused = lines(&mut session, "INSERT dbo.orders (id, customer) VALUES (1000, 99)").await;
         assert!(refused[0].starts_with("error 547: "), "{refused:?}");
