@@ -277,7 +277,8 @@ def test_many_rows_out_of_order_fill_a_heap_before_the_key(bulkwire_db):
     [
         ({"mode": "merge"}, bulkwire.UsageError, "is no mode: append, truncate, replace"),
         ({"strategy": "fast"}, bulkwire.UsageError, "is no strategy"),
-        ({"mode": "upsert"}, bulkwire.UsageError, "needs the key"),
+        # The key is the table's own.
+        ({"mode": "upsert"}, bulkwire.PlanError, r"2 rows of the source have the key \(3\)"),
         ({"key": "id"}, bulkwire.UsageError, "takes no key"),
         ({"mode": "replace", "truncate": True}, bulkwire.UsageError, "truncate=True"),
         ({"strategy": "swap", "create": True}, bulkwire.UsageError, "create=True"),

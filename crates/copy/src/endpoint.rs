@@ -322,7 +322,7 @@ mod tests {
             ("s3://bucket/dir/*.csv", "file s3://bucket/dir/*.csv None"),
             ("file:///tmp/a.csv", "file /tmp/a.csv None"),
             ("sqlite:shop.db#orders", "database sqlite:shop.db#orders"),
-            ("postgresql://u:secret@h/db?table=t", "database postgresql:"),
+            ("postgresql://u:secret@h/db?table=t", "database postgresql://h/db"),
             ("odbc:Driver={x};Pwd=secret#t", "database odbc:#t"),
             ("shop.bak#dbo.orders", "files [\"shop.bak\"] Some(\"dbo.orders\")"),
             ("full-*.BAK,diff.bak", "files [\"full-*.BAK\", \"diff.bak\"] None"),

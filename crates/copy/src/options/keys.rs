@@ -11,11 +11,12 @@ use super::{Language, Options};
 use crate::error::CopyError;
 
 /// Options that mean nothing without another: the option, and the other.
-const REQUIRED: [(&str, &str); 6] = [
+const REQUIRED: [(&str, &str); 7] = [
     ("action", "key"),
     ("exclude", "tables"),
     ("fail-fast", "tables"),
     ("pause", "gentle"),
+    ("skip-failing-modules", "with-modules"),
     ("to-schema", "tables"),
     ("trim-blanks", "format-file"),
 ];
