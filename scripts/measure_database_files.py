@@ -4,9 +4,10 @@
 scripts/measure_database_files.py BULKWIRE FOLDER [--rows 2000000] [--megabytes 1024]
     [--backup northwind.bak]
 
-BULKWIRE is a release build. FOLDER takes the input, about three gigabytes. Needs pyarrow. With --backup, a full backup of Northwind
-from SQL Server 2000 to 2008 R2, the pages of its table Orders are repeated until the backup has that many megabytes. User time is
-that of all threads together, so that the number of cores does not matter; each command runs three times, and the best run counts.
+BULKWIRE is a release build. FOLDER takes the input, about three gigabytes. Needs pyarrow. With --backup, a
+full backup of Northwind from SQL Server 2000 to 2008 R2, the pages of its table Orders are repeated until the
+backup has that many megabytes. User time is that of all threads together, so that the number of cores does
+not matter; each command runs three times, and the best run counts.
 """
 
 import argparse
@@ -33,7 +34,7 @@ def lines(path, rows):
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(1)
-    comments = pa.array(["comment number %d of many" % i for i in range(100000)])
+    comments = pa.array([f"comment number {i} of many" for i in range(100000)])
     table = pa.table(
         {
             "orderkey": pa.array(np.arange(rows) // 4, pa.int32()),
@@ -135,7 +136,9 @@ def best(command):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bulkwire")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=2_000_000)
@@ -161,11 +164,14 @@ def main():
             while file.read(1 << 20):
                 pass
         plain = time.monotonic() - start
-        print(f"{size / 1e6:,.0f} MB of backup, {added:,} rows of 14 columns; plain read {size / plain / 1e6:,.0f} MB/s")
+        print(
+            f"{size / 1e6:,.0f} MB of backup, {added:,} rows of 14 columns;"
+            f" plain read {size / plain / 1e6:,.0f} MB/s"
+        )
         user, wall = best([program, "describe", large, "--verify"])
         print(
-            f"backup, all rows decoded: {added / user / 1e6:.2f} M rows/s and {size / user / 1e6:,.0f} MB/s of user time,"
-            f" {size / wall / 1e6:,.0f} MB/s by the clock"
+            f"backup, all rows decoded: {added / user / 1e6:.2f} M rows/s"
+            f" and {size / user / 1e6:,.0f} MB/s of user time, {size / wall / 1e6:,.0f} MB/s by the clock"
         )
 
 

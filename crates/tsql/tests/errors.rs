@@ -69,17 +69,73 @@ const SHOWN: &[(&str, &str)] = &[
     ("TYPE_CLASH", "Msg 206, Level 16, State 2: Operand type clash: w1 is incompatible with w2"),
     ("INVALID_COLUMN", "Msg 207, Level 16, State 1: Invalid column name 'w1'."),
     ("ABNORMAL_END", "Msg 3013, Level 16, State 1: w1 is terminating abnormally."),
-    ("BACKUP_IN_TRANSACTION", "Msg 3021, Level 16, State 0: Cannot perform a backup or restore operation within a transaction."),
-    ("RESTORE_OF_OWN", "Msg 3102, Level 16, State 1: RESTORE cannot process database 'w1' because it is in use by this session. It is recommended that the master database be used when performing this operation."),
-    ("NOTHING_TO_ROLL", "Msg 3117, Level 16, State 1: The log or differential backup cannot be restored because no files are ready to rollforward."),
-    ("RESTORE_OF_NOTHING", "Msg 3118, Level 16, State 1: The database \"w1\" does not exist. RESTORE can only create a database when restoring either a full backup or a file backup of the primary file."),
-    ("STRIPES_MISSING", "Msg 3132, Level 16, State 1: The media set has w1 media families but only w2 are provided. All members must be provided."),
-    ("WRONG_BACKUP_KIND", "Msg 3135, Level 16, State 1: The backup set in file 'w1' was created by w2 and cannot be used for this restore operation."),
-    ("WRONG_BASE", "Msg 3136, Level 16, State 1: This differential backup cannot be restored because the database has not been restored to the correct earlier state."),
-    ("BACKUP_OF_TEMPDB", "Msg 3147, Level 16, State 3: Backup and restore operations are not allowed on database tempdb."),
+    (
+        "BACKUP_IN_TRANSACTION",
+        "Msg 3021, Level 16, State 0: Cannot perform a backup or restore operation within a transaction.",
+    ),
+    (
+        "RESTORE_OF_OWN",
+        "Msg 3102, Level 16, State 1: RESTORE cannot process database 'w1' because it is in use by this session. It is recommended that the master database be used when performing this operation.",
+    ),
+    (
+        "NOTHING_TO_ROLL",
+        "Msg 3117, Level 16, State 1: The log or differential backup cannot be restored because no files are ready to rollforward.",
+    ),
+    (
+        "RESTORE_OF_NOTHING",
+        "Msg 3118, Level 16, State 1: The database \"w1\" does not exist. RESTORE can only create a database when restoring either a full backup or a file backup of the primary file.",
+    ),
+    (
+        "STRIPES_MISSING",
+        "Msg 3132, Level 16, State 1: The media set has w1 media families but only w2 are provided. All members must be provided.",
+    ),
+    (
+        "WRONG_BACKUP_KIND",
+        "Msg 3135, Level 16, State 1: The backup set in file 'w1' was created by w2 and cannot be used for this restore operation.",
+    ),
+    (
+        "WRONG_BASE",
+        "Msg 3136, Level 16, State 1: This differential backup cannot be restored because the database has not been restored to the correct earlier state.",
+    ),
+    (
+        "BACKUP_OF_TEMPDB",
+        "Msg 3147, Level 16, State 3: Backup and restore operations are not allowed on database tempdb.",
+    ),
     ("ALREADY_RECOVERED", "Msg 3153, Level 16, State 1: The database is already fully recovered."),
-    ("OTHER_DATABASE", "Msg 3154, Level 16, State 4: The backup set holds a backup of a database other than the existing 'w1' database."),
-    ("TAIL_OF_LOG", "Msg 3159, Level 16, State 1: The tail of the log for the database \"w1\" has not been backed up. Use BACKUP LOG WITH NORECOVERY to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or WITH STOPAT clause of the RESTORE statement to just overwrite the contents of the log."),
+    (
+        "OTHER_DATABASE",
+        "Msg 3154, Level 16, State 4: The backup set holds a backup of a database other than the existing 'w1' database.",
+    ),
+    (
+        "TAIL_OF_LOG",
+        "Msg 3159, Level 16, State 1: The tail of the log for the database \"w1\" has not been backed up. Use BACKUP LOG WITH NORECOVERY to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or WITH STOPAT clause of the RESTORE statement to just overwrite the contents of the log.",
+    ),
+    (
+        "NO_CHECKSUMS",
+        "Msg 3187, Level 16, State 1: RESTORE WITH CHECKSUM cannot be specified because the backup set does not contain checksum information.",
+    ),
+    (
+        "BACKUP_DEVICE",
+        "Msg 3201, Level 16, State 1: Cannot open backup device 'w1'. Operating system error w2",
+    ),
+    ("BACKUP_READ", "Msg 3203, Level 16, State 1: Read on \"w1\" failed: w2"),
+    (
+        "NO_LOGICAL_FILE",
+        "Msg 3234, Level 16, State 2: Logical file 'w1' is not part of database 'w2'. Use RESTORE FILELISTONLY to list the logical file names.",
+    ),
+    (
+        "NOT_A_BACKUP",
+        "Msg 3241, Level 16, State 0: The media family on device 'w1' is incorrectly formed. SQL Server cannot process this media family.",
+    ),
+    (
+        "NOT_BACKUP_MEDIA",
+        "Msg 3242, Level 16, State 2: The file on device 'w1' is not a valid Microsoft Tape Format backup set.",
+    ),
+    (
+        "MEDIA_NOT_EXPIRED",
+        "Msg 4030, Level 16, State 1: The medium on device 'w1' expires on w2 and cannot be overwritten.",
+    ),
+    ("NO_BACKUP_SET", "Msg 4038, Level 16, State 1: Cannot find file ID w1 on device 'w2'."),
     (
         "BULK_SCHEMA_CHANGED",
         "Msg 4891, Level 16, State 1: Insert bulk failed due to a schema change of the target table.",

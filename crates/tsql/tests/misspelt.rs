@@ -180,7 +180,7 @@ fn changes(batches: &[Looked], all: bool) -> Vec<Change> {
                 seed ^= seed << 13;
                 seed ^= seed >> 7;
                 seed ^= seed << 17;
-                if (all || seed % PART == 0) && !allowed(kind, text) {
+                if (all || seed.is_multiple_of(PART)) && !allowed(kind, text) {
                     changes.push((number, at, kind));
                 }
             }

@@ -387,7 +387,8 @@ fn steps_are_reached_in_order() {
     server(&mut draft.destination, "t");
     assert_eq!(draft.obstacle(Step::Review), None);
     draft.way.mode = "upsert".to_owned();
-    assert_eq!(draft.obstacle(Step::Review), Some(Step::Way));
+    // The key is the table's own.
+    assert_eq!(draft.obstacle(Step::Review), None);
     draft.source.file.path = "/data/t.txt".to_owned();
     assert_eq!(draft.after(Step::Source), Step::Format);
 }

@@ -115,7 +115,10 @@ fn runs_scripts_batch_by_batch_and_stops_at_the_first_that_fails() {
     let script = "CREATE TABLE #t (n int)\nGO\nINSERT #t VALUES (1)\nPRINT 'more'\nGO 3\nSELECT COUNT(*) AS n FROM #t\nGO\n";
     fixture.file("good.sql", script);
     let ran = fixture.ok(&["query", "-f", "good.sql", "--format", "csv"]);
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("n\n3\n", "more\n(1 row affected)\n".repeat(3).as_str()));
+    assert_eq!(
+        (ran.stdout.as_str(), ran.stderr.as_str()),
+        ("n\n3\n", "more\n(1 row affected)\n".repeat(3).as_str())
+    );
     let piped =
         fixture.run_with(&fixture.url("Encrypt=Off"), PASSWORD, &["query", "-", "--format", "csv"], script);
     assert_eq!((piped.code, piped.stdout.as_str()), (0, "n\n3\n"), "{}", piped.stderr);
